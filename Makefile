@@ -1,0 +1,37 @@
+# Every target makes its own virtual environment from nothing but Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test bench figure1 lint format clean
+.DEFAULT_GOAL := demo
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)  ## the main job, on something real
+	$(BIN)/bestarm demo
+
+test: lint  ## everything that CI runs
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## speed, as ratios in one run
+	$(BIN)/python benchmarks/speed.py
+
+figure1: $(STAMP)  ## Figure 1 of the paper, into figures/
+	$(BIN)/bestarm reproduce figure1 --output figures
+
+clean:
+	rm -rf .venv figures

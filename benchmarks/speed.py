@@ -1,0 +1,162 @@
+"""Speed of the foundation, as ratios within one run: ``make bench``.
+
+Every ratio compares two things measured in turns in this process (or, for imports, in fresh interpreters); each is the
+median of several turns, because machines are noisy.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import bestarm
+from bestarm.algorithms import Game
+from bestarm.simulation import play_game, repetition_rng
+
+DELTA = 0.1
+TURNS = 7
+GAMES = 60
+ALGORITHM = bestarm.PairwiseBAI(DELTA, bestarm.GaussianBernstein())
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turns(*works: Callable[[], object]) -> list[float]:
+    """The median time of each piece of work, measured in turns."""
+    times = [[seconds(work) for work in works] for _ in range(TURNS)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def draw_only(arms: bestarm.GaussianArms, n_rounds: int) -> None:
+    """What no simulation can avoid: standard normals into a buffer and a matrix product."""
+    rng = np.random.default_rng(0)
+    noise, rows = np.empty((2048, arms.n_arms)), np.empty((2048, arms.n_arms))
+    factor = np.linalg.cholesky(arms.covariance).T.copy()
+    for _ in range(n_rounds // 2048):
+        rng.standard_normal(out=noise)
+        np.matmul(noise, factor, out=rows)
+
+
+def plain_numpy_rounds(arms: bestarm.GaussianArms, n_rounds: int) -> None:
+    """The same game written round by round in plain NumPy: draw, update the covariance, test all pairs."""
+    rng = np.random.default_rng(0)
+    factor = np.linalg.cholesky(arms.covariance)
+    K = arms.n_arms
+    mean, cross, alive = np.zeros(K), np.zeros((K, K)), np.ones(K, dtype=bool)
+    for t in range(1, n_rounds + 1):
+        x = arms.means + factor @ rng.standard_normal(K)
+        step = x - mean
+        mean += step / t
+        cross += np.outer(step, x - mean)
+        if t < 3:
+            continue
+        own = np.diag(cross)
+        V = np.maximum(own[:, None] + own[None, :] - 2 * cross, 0.0) / (t - 1)
+        alpha = np.sqrt(np.log(2 * K**2 * t * (t + 1) / DELTA) / (t - 1))
+        f = np.exp(2 * alpha**2 + 1) if alpha >= 1 / 3 else 1 / (1 - 2 * alpha)
+        lead = mean[None, :] - mean[:, None] - 1.5 * alpha * np.sqrt(2 * f * V)
+        beaten = (lead[:, alive] > 0).any(axis=1)
+        alive &= ~beaten
+
+
+def games(arms: bestarm.GaussianArms, n_games: int) -> int:
+    """Play games one after the other; the rounds they took."""
+    return sum(play_game(ALGORITHM, arms, repetition_rng(0, k)).n_rounds for k in range(n_games))
+
+
+def simulated(arms: bestarm.GaussianArms, workers: int) -> None:
+    """The same games through `simulate` on this many threads."""
+    with ThreadPoolExecutor(workers) as pool:
+        bestarm.simulate(ALGORITHM, arms, repetitions=4 * GAMES, executor=pool, progress=False)
+
+
+def interpreter(code: str, **environment: str) -> float:
+    """Wall time of a fresh interpreter that runs a line of code."""
+    command = [sys.executable, "-c", code]
+    return seconds(lambda: subprocess.run(command, check=True, env={**os.environ, **environment}, capture_output=True))
+
+
+FIRST_GAME = """
+import bestarm
+arms = bestarm.equicorrelated_arms(10, 0.5)
+bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()), arms, repetitions=1)
+"""
+
+
+def endless_game(n_arms: int) -> Game:
+    """A game on equal arms that has passed its first rounds and eliminates nobody for long."""
+    return bestarm.PairwiseBAI(1e-12, bestarm.GaussianBernstein()).start(n_arms)
+
+
+def cost_per_round(n_arms: int) -> tuple[float, float]:
+    """Microseconds a round of drawing and of the game, nobody eliminated."""
+    arms = bestarm.GaussianArms(np.zeros(n_arms), 0.5 + 0.5 * np.eye(n_arms))
+    rng = np.random.default_rng(0)
+    game = endless_game(n_arms)
+    n_rounds = 2048
+    rows = arms.draw(n_rounds, rng)
+    game.play(rows)
+    drawing, playing = in_turns(lambda: arms.draw(n_rounds, rng), lambda: game.play(rows))
+    return 1e6 * drawing / n_rounds, 1e6 * playing / n_rounds
+
+
+def ratios() -> Table:
+    """Measured ratios beside what is asked of them."""
+    arms = bestarm.equicorrelated_arms(10, 0.5)
+    rounds = games(arms, GAMES)
+    few = 4000
+    playing, drawing, plain = in_turns(
+        lambda: games(arms, GAMES), lambda: draw_only(arms, rounds), lambda: plain_numpy_rounds(arms, few)
+    )
+    simulated(arms, 2)
+    one, two = in_turns(lambda: simulated(arms, 1), lambda: simulated(arms, 2))
+    numpy_import, own_import = in_turns(lambda: interpreter("import numpy"), lambda: interpreter("import bestarm"))
+    with tempfile.TemporaryDirectory() as empty:
+        fresh = interpreter(FIRST_GAME, NUMBA_CACHE_DIR=empty)
+        cached = interpreter(FIRST_GAME, NUMBA_CACHE_DIR=empty)
+
+    table = Table(
+        title=f"Figure 1, K = 10, correlation 0.5, the paper's Gaussian rule ({1e9 * playing / rounds:.0f} ns a round)"
+    )
+    for heading in ("what", "measured", "asked"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    table.add_row("round of a game / drawing its row alone", f"{playing / drawing:.2f}", "≤ 2")
+    table.add_row("plain NumPy round / round of a game", f"{(plain / few) / (playing / rounds):.0f}", "≥ 100")
+    table.add_row("one thread / two threads", f"{one / two:.2f}", "≥ 1.7")
+    table.add_row("import bestarm / import numpy", f"{own_import / numpy_import:.2f}", "≤ 2")
+    table.add_row("first game of a fresh install, seconds", f"{fresh:.1f}", "≤ 15")
+    table.add_row("first game with compiled kernels cached, seconds", f"{cached:.1f}", "")
+    return table
+
+
+def costs() -> Table:
+    """Cost of a round against the number of arms."""
+    table = Table(title="Cost of a round against K, nobody eliminated, µs")
+    for heading in ("K", "drawing", "game", "game / drawing", "game, ns a pair"):
+        table.add_column(heading, justify="right")
+    for n_arms in (10, 30, 100, 300):
+        drawing, playing = cost_per_round(n_arms)
+        pairs = n_arms * (n_arms - 1) / 2
+        table.add_row(
+            str(n_arms), f"{drawing:.2f}", f"{playing:.2f}", f"{playing / drawing:.2f}", f"{1e3 * playing / pairs:.2f}"
+        )
+    return table
+
+
+if __name__ == "__main__":
+    console = Console()
+    console.print(ratios())
+    console.print(costs())

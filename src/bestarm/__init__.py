@@ -1,0 +1,54 @@
+"""bestarm: which of my K candidates is best?
+
+Paired, covariance-adaptive best arm identification with a guarantee.
+"""
+
+from bestarm import complexity
+from bestarm.algorithms import (
+    LUCB,
+    Elimination,
+    Game,
+    HoeffdingRace,
+    KimNelson,
+    PairwiseBAI,
+    VarianceRace,
+)
+from bestarm.arms import (
+    Arms,
+    BernoulliArms,
+    GaussianArms,
+    TableArms,
+    bernoulli_variances,
+    clustered_arms,
+    equicorrelated_arms,
+    gaussian_worst_case_arms,
+)
+from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
+from bestarm.moments import Moments
+from bestarm.simulation import Simulation, simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LUCB",
+    "Arms",
+    "BernoulliArms",
+    "Elimination",
+    "EmpiricalBernstein",
+    "Game",
+    "GaussianArms",
+    "GaussianBernstein",
+    "HoeffdingRace",
+    "KimNelson",
+    "Moments",
+    "PairwiseBAI",
+    "Simulation",
+    "TableArms",
+    "VarianceRace",
+    "bernoulli_variances",
+    "clustered_arms",
+    "complexity",
+    "equicorrelated_arms",
+    "gaussian_worst_case_arms",
+    "simulate",
+]

@@ -1,0 +1,19 @@
+"""One file an algorithm; `bestarm.algorithms.game` is the ask/tell state that all share."""
+
+from bestarm.algorithms.game import Algorithm, Elimination, Game
+from bestarm.algorithms.hoeffding_race import HoeffdingRace
+from bestarm.algorithms.kim_nelson import KimNelson
+from bestarm.algorithms.lucb import LUCB
+from bestarm.algorithms.pairwise import PairwiseBAI
+from bestarm.algorithms.variance_race import VarianceRace
+
+__all__ = [
+    "LUCB",
+    "Algorithm",
+    "Elimination",
+    "Game",
+    "HoeffdingRace",
+    "KimNelson",
+    "PairwiseBAI",
+    "VarianceRace",
+]

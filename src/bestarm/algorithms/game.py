@@ -1,0 +1,215 @@
+"""One game: ask which arms to query, tell their rewards, until it is finished."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bestarm.checks import check_n_arms
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """An arm that was beaten: in which round, by whom, and by how much its boundary was exceeded."""
+
+    arm: int
+    round: int
+    by: int
+    margin: float
+
+
+class Learner(Protocol):
+    """What an algorithm knows and decides during one game; `Game` checks what reaches it."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds played."""
+        ...
+
+    @property
+    def n_queries(self) -> int:
+        """Queries made."""
+        ...
+
+    def queried(self) -> NDArray[np.int64]:
+        """The arms of the next round, in increasing order."""
+        ...
+
+    def absorb(self, rows: NDArray[np.float64]) -> int:
+        """Play rounds from whole rows (columns not queried are not read) until the end; the number of rows used."""
+        ...
+
+    @property
+    def reason(self) -> str | None:
+        """Why the game ended, or None while it goes on."""
+        ...
+
+    def means(self) -> NDArray[np.float64]:
+        """The mean of each arm over the rounds in which it was queried."""
+        ...
+
+    def counts(self) -> NDArray[np.int64]:
+        """The number of rounds in which each arm was queried."""
+        ...
+
+    def candidates(self) -> tuple[int, ...]:
+        """The arms that may still be the best, in increasing order."""
+        ...
+
+    def eliminations(self) -> list[Elimination]:
+        """Who was beaten so far, in the order of rounds and arms."""
+        ...
+
+    def contradiction(self) -> Elimination | None:
+        """The evidence against the last candidate, where every candidate was beaten in one round."""
+        ...
+
+
+class Algorithm(Protocol):
+    """Frozen settings of an algorithm."""
+
+    def start(self, n_arms: int) -> "Game":
+        """A new game with this many arms."""
+        ...
+
+
+class Game:
+    """The state of one game, whatever the algorithm.
+
+    Examples
+    --------
+    >>> import bestarm
+    >>> arms = bestarm.equicorrelated_arms(3, correlation=0.9)
+    >>> rng = np.random.default_rng(0)
+    >>> game = bestarm.PairwiseBAI(delta=0.1, comparison=bestarm.GaussianBernstein()).start(n_arms=3)
+    >>> while not game.finished:
+    ...     asked = game.ask()
+    ...     game.tell(arms.draw(1, rng)[0, asked])
+    >>> game.best, game.reason
+    (2, 'decided')
+
+    """
+
+    def __init__(self, n_arms: int, learner: Learner, bounds: tuple[float, float] | None = None) -> None:
+        check_n_arms(n_arms)
+        self.n_arms = n_arms
+        self.bounds = bounds
+        self._learner = learner
+        self._asked: NDArray[np.int64] | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the game has ended; `reason` says why."""
+        return self._learner.reason is not None
+
+    @property
+    def reason(self) -> str | None:
+        """``"decided"`` or ``"budget"`` once the game has ended, None before."""
+        return self._learner.reason
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds played."""
+        return self._learner.n_rounds
+
+    @property
+    def n_queries(self) -> int:
+        """Queries made: one arm in one round is one query."""
+        return self._learner.n_queries
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean reward of each arm over the rounds in which it was queried; NaN before the first."""
+        return np.where(self.counts > 0, self._learner.means(), np.nan)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of rounds in which each arm was queried."""
+        return self._learner.counts()
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """The arms that may still be the best, in increasing order."""
+        return self._learner.candidates()
+
+    @property
+    def best(self) -> int:
+        """The candidate with the largest mean so far: the answer, once the game is decided."""
+        if self.n_rounds == 0:
+            raise RuntimeError("no arm leads before the first round: call ask() and tell() first")
+        candidates = np.array(self.candidates)
+        return int(candidates[np.argmax(self._learner.means()[candidates])])
+
+    @property
+    def eliminations(self) -> list[Elimination]:
+        """Who was beaten so far, in the order of rounds and arms."""
+        return self._learner.eliminations()
+
+    @property
+    def contradiction(self) -> Elimination | None:
+        """None, or the evidence against `best`, if a round beat every candidate that was left.
+
+        The candidate with the largest mean then stays. Under the assumptions of the comparison this happens only on
+        the event of probability delta on which the guarantee may fail: read it as a warning.
+        """
+        return self._learner.contradiction()
+
+    def ask(self) -> NDArray[np.int64]:
+        """The arms to query in this round, in increasing order; the same until `tell` is called."""
+        if self.finished:
+            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nothing to ask")
+        if self._asked is None:
+            self._asked = self._learner.queried()
+        return self._asked.copy()
+
+    def tell(self, rewards: ArrayLike) -> None:
+        """Take the rewards of the arms asked, in the order asked. A refused call changes nothing."""
+        if self.finished:
+            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nothing to tell")
+        if self._asked is None:
+            raise RuntimeError("tell() needs the arms of this round: call ask() first")
+        values = np.asarray(rewards, dtype=np.float64)
+        if values.shape != self._asked.shape:
+            raise ValueError(
+                f"rewards must hold one number for each of the {self._asked.size} arms asked "
+                f"({', '.join(map(str, self._asked))}), got shape {values.shape}"
+            )
+        row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
+        row[0, self._asked] = values
+        self._check(row)
+        self._asked = None
+        self._learner.absorb(row)
+
+    def play(self, rows: ArrayLike) -> int:
+        """Play many rounds at once from whole rows, one column an arm; returns the number of rows used.
+
+        The same as one `ask` and `tell` a row: only the columns that would have been asked are counted and used. Rows
+        after the end of the game are left. All numbers must be finite and within the bounds.
+        """
+        if self.finished:
+            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nothing to play")
+        block = np.ascontiguousarray(rows, dtype=np.float64)
+        if block.ndim != 2 or block.shape[1] != self.n_arms:
+            raise ValueError(f"rows must have shape (n_rounds, {self.n_arms}), got {block.shape}")
+        if block.shape[0] == 0:
+            return 0
+        self._check(block)
+        self._asked = None
+        return self._learner.absorb(block)
+
+    def _check(self, rows: NDArray[np.float64]) -> None:
+        """Refuse rewards that are not finite or out of bounds."""
+        from bestarm.kernels import all_within
+
+        low, high = self.bounds or (-LARGEST, LARGEST)
+        if all_within(rows, low, high):
+            return
+        bad = ~((rows >= low) & (rows <= high))
+        r, arm = (int(index) for index in np.argwhere(bad)[0])
+        rule = "be finite" if self.bounds is None else f"be finite and lie in [{low:g}, {high:g}]"
+        raise ValueError(
+            f"rewards must {rule}, got {float(rows[r, arm])!r} for arm {arm} in round {self.n_rounds + r + 1}"
+        )

@@ -1,0 +1,39 @@
+"""Known variances, as the algorithms that are told them take them."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.checks import check_n_arms, finite_vector, refuse_first
+
+KnownVariances = float | tuple[float, ...]
+
+
+class _Settings(Protocol):
+    @property
+    def variances(self) -> KnownVariances: ...
+
+
+def check_variances(settings: _Settings) -> None:
+    """Refuse variances that are not finite and at least 0; keep them as numbers, so that settings can be hashed."""
+    values = np.asarray(settings.variances, dtype=np.float64)
+    if values.ndim == 0:
+        refuse_first("variances", values[None], ~(np.isfinite(values[None]) & (values[None] >= 0)), _RULE)
+        object.__setattr__(settings, "variances", float(values))
+        return
+    vector = finite_vector("variances", values)
+    refuse_first("variances", vector, vector < 0, _RULE)
+    object.__setattr__(settings, "variances", tuple(vector.tolist()))
+
+
+_RULE = "must be finite and at least 0"
+
+
+def variance_vector(variances: KnownVariances, n_arms: int) -> NDArray[np.float64]:
+    """One variance an arm."""
+    check_n_arms(n_arms)
+    values = np.asarray(variances, dtype=np.float64)
+    if values.ndim == 1 and values.size != n_arms:
+        raise ValueError(f"variances has {values.size} entries, the game has {n_arms} arms")
+    return np.broadcast_to(values, (n_arms,))

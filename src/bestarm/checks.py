@@ -1,0 +1,61 @@
+"""Refusals that name the parameter, the rule and the value."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def check_open_unit(name: str, value: float) -> None:
+    """Refuse a probability outside the open interval (0, 1)."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse what is not a finite number above zero."""
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+
+
+def check_at_least(name: str, value: float, least: float) -> None:
+    """Refuse what is not a finite number of at least ``least``."""
+    if not (math.isfinite(value) and value >= least):
+        raise ValueError(f"{name} must be a finite number of at least {least}, got {value!r}")
+
+
+def check_count(name: str, value: int, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def check_n_arms(n_arms: int) -> None:
+    """Refuse a game of fewer than two arms."""
+    if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
+        raise ValueError(f"there must be at least two arms to compare, got n_arms={n_arms!r}")
+
+
+def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A float64 vector of finite numbers, one an arm, of at least two arms."""
+    vector = np.array(values, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be a vector with one entry an arm, got shape {vector.shape}")
+    check_n_arms(vector.size)
+    refuse_first(name, vector, ~np.isfinite(vector), "must be finite")
+    return vector
+
+
+def refuse_first(name: str, values: NDArray[np.float64], bad: NDArray[np.bool_], rule: str) -> None:
+    """Refuse the first entry marked as bad, naming its place and its value."""
+    if bad.any():
+        place = tuple(int(index) for index in np.argwhere(bad)[0])
+        where = ", ".join(map(str, place))
+        raise ValueError(f"{name} {rule}, got {name}[{where}] = {float(values[place])!r}")
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a word that is not among the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

@@ -1,0 +1,110 @@
+"""The command line: thin over the library."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import bestarm
+
+app = typer.Typer(help="Which of my K candidates is best?", no_args_is_help=True, pretty_exceptions_enable=False)
+reproduce = typer.Typer(help="Run an experiment of the paper.", no_args_is_help=True)
+app.add_typer(reproduce, name="reproduce")
+
+BAD_INPUT = 2
+
+
+class SideOption(StrEnum):
+    """Which panel of Figure 1."""
+
+    left = "left"
+    right = "right"
+    both = "both"
+
+
+def _refuse(message: str) -> typer.Exit:
+    Console(stderr=True).print(f"[red]error:[/red] {message}", highlight=False)
+    return typer.Exit(BAD_INPUT)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        Console().print(f"bestarm {bestarm.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Which of my K candidates is best?"""
+
+
+@app.command()
+def demo(
+    correlation: Annotated[float, typer.Option(help="Correlation between the arms.")] = 0.9,
+    delta: Annotated[float, typer.Option(help="Probability of error allowed.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the rewards.")] = 0,
+) -> None:
+    """Play one game on ten correlated arms and tell what happened."""
+    from bestarm.report.game import game_story
+    from bestarm.simulation import play_game, repetition_rng
+
+    console = Console()
+    try:
+        arms = bestarm.equicorrelated_arms(10, correlation)
+        algorithm = bestarm.PairwiseBAI(delta)
+        bestarm.checks.check_count("seed", seed, least=0)
+    except ValueError as error:
+        raise _refuse(str(error)) from error
+    console.print(
+        f"Ten arms with means 0.1, 0.2, …, 1.0 and unit variance, correlation {correlation:g} between all of them. "
+        f"The game knows none of this; it may err with probability {delta:g}.\n"
+    )
+    with console.status("playing"):
+        game = play_game(algorithm, arms, repetition_rng(seed, 0))
+    for part in game_story(game):
+        console.print(part)
+
+
+@reproduce.command()
+def figure1(
+    side: Annotated[SideOption, typer.Option(help="Which panel.")] = SideOption.both,
+    repetitions: Annotated[int, typer.Option(help="Games for each bar.")] = 100,
+    delta: Annotated[float, typer.Option(help="Probability of error allowed.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Seed of all games.")] = 0,
+    keep: Annotated[float, typer.Option(help="How long Pairwise-BAI+ queries a dropped arm; 82 in the theorem.")] = 2.0,
+    output: Annotated[Path, typer.Option(help="Folder for figure1.csv and figure1.png.")] = Path("figures"),
+) -> None:
+    """Figure 1: mean queries of the paper's algorithms against correlation and against clusters."""
+    from rich.progress import Progress
+
+    from bestarm.experiments import figure1 as experiment
+    from bestarm.report.figure1 import LOWER_BOUND_NOTE, figure1_tables, plot_figure1
+
+    console = Console()
+    try:
+        players = experiment.algorithms(delta, keep)
+        bestarm.checks.check_count("repetitions", repetitions, least=2)
+        bestarm.checks.check_count("seed", seed, least=0)
+        output.mkdir(parents=True, exist_ok=True)
+    except (ValueError, OSError) as error:
+        raise _refuse(str(error)) from error
+    where = experiment.scenarios(("left", "right") if side is SideOption.both else (side.value,))
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("figure 1", total=len(where) * len(players))
+        bars = experiment.run(players, where, delta, repetitions, seed, on_bar=lambda bar: progress.advance(task))
+    experiment.write_csv(bars, output / "figure1.csv")
+    plot_figure1(bars, output / "figure1.png")
+    for table in figure1_tables(bars):
+        console.print(table)
+    console.print(f"[dim]{LOWER_BOUND_NOTE}[/dim]\n", highlight=False)
+    judged = experiment.claims(bars)
+    for claim in judged:
+        console.print(f"{'✓' if claim.held else '✗'} {claim.text}: {claim.detail}.", highlight=False)
+    console.print(f"[bold]{experiment.verdict(judged)}[/bold]")
+    console.print(f"Wrote {output / 'figure1.csv'} and {output / 'figure1.png'}.", highlight=False)

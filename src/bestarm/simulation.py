@@ -1,0 +1,247 @@
+"""Many games, in parallel, reproducible from one seed whatever the number of workers."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.algorithms.game import Algorithm, Game
+from bestarm.arms import Arms
+from bestarm.checks import check_count, check_open_unit
+from bestarm.comparisons.boundary import CHUNK
+
+if TYPE_CHECKING:
+    import pandas
+
+FIRST_BLOCK = 64  # rounds drawn at once in the beginning: short games should not pay for long ones
+MOST_BATCHES = 64
+
+
+def play_game(algorithm: Algorithm, arms: Arms, rng: np.random.Generator, stop: Event | None = None) -> Game:
+    """One whole game on arms drawn from a generator (cut short only if ``stop`` is set meanwhile)."""
+    game = algorithm.start(arms.n_arms)
+    block = FIRST_BLOCK
+    while not game.finished and not (stop is not None and stop.is_set()):
+        game.play(arms.draw(min(block, CHUNK - game.n_rounds % CHUNK), rng))
+        block *= 2
+    return game
+
+
+def repetition_rng(seed: int, repetition: int) -> np.random.Generator:
+    """The generator of one repetition: child number ``repetition`` of the seed, whoever plays it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repetition,)))
+
+
+class _Batch(NamedTuple):
+    """What is kept of consecutive repetitions."""
+
+    queries: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    winners: NDArray[np.int64]
+    candidates: NDArray[np.bool_]
+    contradictions: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The outcome of many games, one entry a game.
+
+    Attributes
+    ----------
+    queries, rounds : number of queries and of rounds
+    winners : the arm returned (of a game that ended by its budget: the candidate with the largest mean)
+    candidates : which arms were still candidates at the end, shape (games, K)
+    contradictions : whether a round beat every candidate that was left
+
+    """
+
+    algorithm: Algorithm
+    arms: Arms
+    queries: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    winners: NDArray[np.int64]
+    candidates: NDArray[np.bool_]
+    contradictions: NDArray[np.bool_]
+
+    @property
+    def repetitions(self) -> int:
+        """Number of games."""
+        return self.queries.size
+
+    @property
+    def decided(self) -> NDArray[np.bool_]:
+        """Whether one candidate was left."""
+        alone: NDArray[np.bool_] = self.candidates.sum(axis=1) == 1
+        return alone
+
+    @property
+    def errors(self) -> NDArray[np.bool_]:
+        """Whether no arm with the largest mean was among the candidates at the end."""
+        best = self.arms.means == self.arms.means.max()
+        lost: NDArray[np.bool_] = ~np.any(self.candidates[:, best], axis=1)
+        return lost
+
+    @property
+    def error_rate(self) -> float:
+        """Share of games that lost the best arm."""
+        return float(self.errors.mean())
+
+    def error_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Exact two-sided interval (Clopper and Pearson 1934) for the probability of an error."""
+        check_open_unit("confidence", confidence)
+        from scipy.special import betaincinv
+
+        wrong, n, tail = int(self.errors.sum()), self.repetitions, (1.0 - confidence) / 2.0
+        low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
+        high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1.0 - tail))
+        return low, high
+
+    @property
+    def mean_queries(self) -> float:
+        """Mean number of queries of a game."""
+        return float(self.queries.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of `mean_queries`; NaN with one game."""
+        if self.repetitions == 1:
+            return float("nan")
+        return float(self.queries.std(ddof=1) / np.sqrt(self.repetitions))
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row a game, as a pandas data frame (``pip install 'bestarm[frames]'``)."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install 'bestarm[frames]'") from error
+        return pandas.DataFrame(
+            {
+                "queries": self.queries,
+                "rounds": self.rounds,
+                "winner": self.winners,
+                "n_candidates": self.candidates.sum(axis=1),
+                "error": self.errors,
+                "contradiction": self.contradictions,
+            }
+        )
+
+    def __str__(self) -> str:
+        low, high = self.error_interval()
+        return (
+            f"{self.repetitions} games: {self.mean_queries:,.0f} ± {self.standard_error:,.0f} queries, "
+            f"error rate {self.error_rate:.3g} (95% interval {low:.3g} to {high:.3g})"
+        )
+
+
+def simulate(
+    algorithm: Algorithm,
+    arms: Arms,
+    repetitions: int = 1000,
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> Simulation:
+    """Play many independent games.
+
+    Repetition ``r`` draws from child ``r`` of the seed, so the result does not depend on the executor or the number of
+    its workers.
+
+    Parameters
+    ----------
+    algorithm : settings of the algorithm to play
+    arms : what the rewards are drawn from
+    repetitions : number of games
+    seed : a whole number, at least 0
+    executor : any `concurrent.futures.Executor`; by default threads, one a core (the compiled loops release the GIL)
+    progress : whether to show a progress bar on the standard error stream; by default only on a terminal
+
+    Examples
+    --------
+    >>> import bestarm
+    >>> arms = bestarm.equicorrelated_arms(3, correlation=0.9)
+    >>> sim = bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()), arms, repetitions=20)
+    >>> sim.error_rate, sim.winners.tolist() == [2] * 20
+    (0.0, True)
+
+    """
+    check_count("repetitions", repetitions)
+    check_count("seed", seed, least=0)
+    batches = np.array_split(np.arange(repetitions), min(repetitions, MOST_BATCHES))
+    if executor is not None:
+        parts = _gather([executor.submit(_play_batch, algorithm, arms, seed, batch) for batch in batches], progress)
+    else:
+        parts = _in_threads(algorithm, arms, seed, batches, progress)
+    return Simulation(algorithm, arms, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _play_batch(
+    algorithm: Algorithm, arms: Arms, seed: int, repetitions: NDArray[np.int64], stop: Event | None = None
+) -> _Batch:
+    """Play these repetitions one after the other."""
+    n = repetitions.size
+    batch = _Batch(
+        queries=np.empty(n, dtype=np.int64),
+        rounds=np.empty(n, dtype=np.int64),
+        winners=np.empty(n, dtype=np.int64),
+        candidates=np.zeros((n, arms.n_arms), dtype=np.bool_),
+        contradictions=np.zeros(n, dtype=np.bool_),
+    )
+    for k, repetition in enumerate(repetitions):
+        game = play_game(algorithm, arms, repetition_rng(seed, int(repetition)), stop)
+        if stop is not None and stop.is_set():
+            break
+        batch.queries[k] = game.n_queries
+        batch.rounds[k] = game.n_rounds
+        batch.winners[k] = game.best
+        batch.candidates[k, list(game.candidates)] = True
+        batch.contradictions[k] = game.contradiction is not None
+    return batch
+
+
+def _in_threads(
+    algorithm: Algorithm, arms: Arms, seed: int, batches: list[NDArray[np.int64]], progress: bool | None
+) -> list[_Batch]:
+    """Play on threads of our own; an interrupt stops games under way at their next block."""
+    stop = Event()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            return _gather(
+                [pool.submit(_play_batch, algorithm, arms, seed, batch, stop) for batch in batches], progress
+            )
+        finally:
+            stop.set()
+
+
+def _gather(futures: list[Future[_Batch]], progress: bool | None) -> list[_Batch]:
+    """The results in the order of submission; what has not started is cancelled if one fails."""
+    try:
+        with _progress_bar(len(futures), progress) as advance:
+            for future in as_completed(futures):
+                future.result()
+                advance()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return [future.result() for future in futures]
+
+
+@contextmanager
+def _progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
+    """A bar on the standard error stream, or nothing."""
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("games", total=total)
+        yield lambda: bar.advance(task)
