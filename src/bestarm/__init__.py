@@ -6,9 +6,11 @@ Paired, covariance-adaptive best arm identification with a guarantee.
 from bestarm import complexity
 from bestarm.algorithms import (
     LUCB,
+    DataWarning,
     Elimination,
     Game,
     HoeffdingRace,
+    Intervals,
     KimNelson,
     PairwiseBAI,
     VarianceRace,
@@ -17,13 +19,14 @@ from bestarm.arms import (
     Arms,
     BernoulliArms,
     GaussianArms,
+    PoolArms,
     TableArms,
     bernoulli_variances,
     clustered_arms,
     equicorrelated_arms,
     gaussian_worst_case_arms,
 )
-from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
+from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, StudentMixture
 from bestarm.moments import Moments
 from bestarm.simulation import Simulation, simulate
 
@@ -33,16 +36,21 @@ __all__ = [
     "LUCB",
     "Arms",
     "BernoulliArms",
+    "Betting",
+    "DataWarning",
     "Elimination",
     "EmpiricalBernstein",
     "Game",
     "GaussianArms",
     "GaussianBernstein",
     "HoeffdingRace",
+    "Intervals",
     "KimNelson",
     "Moments",
     "PairwiseBAI",
+    "PoolArms",
     "Simulation",
+    "StudentMixture",
     "TableArms",
     "VarianceRace",
     "bernoulli_variances",

@@ -73,8 +73,8 @@ class _JointLaw:
 class GaussianArms(_JointLaw):
     """Jointly Gaussian rewards with any positive semi-definite covariance, singular ones included.
 
-    Arms whose difference has variance zero (perfectly correlated, equal variance) differ by exactly the difference
-    of their means in every round: they share one random column, so no rounding noise passes for information.
+    Arms whose difference has variance zero (perfectly correlated, equal variance) share one random column, so that
+    no rounding noise of a factorisation passes for information: with equal means they are equal in every digit.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _square_root(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
         raise ValueError(
             f"covariance must be positive semi-definite, its smallest eigenvalue is {float(eigenvalues[0])!r}"
         )
-    positive = eigenvalues > tolerance * np.finfo(np.float64).eps
+    positive = eigenvalues > eigenvalues.size * np.finfo(np.float64).eps * eigenvalues[-1]  # the rest is rounding
     return np.ascontiguousarray((vectors[:, positive] * np.sqrt(eigenvalues[positive])).T)
 
 
@@ -267,6 +267,23 @@ class TableArms(_JointLaw):
 
     def __repr__(self) -> str:
         return f"<TableArms: {self.scores.shape[0]} items x {self.n_arms} arms>"
+
+
+class PoolArms(TableArms):
+    """The rows of a score table as a finite pool: each at most once, in random order; columns are arms.
+
+    The means are those of the pool. One draw holds at most the whole pool, and two draws are two fresh orders: a game
+    takes its rows from one.
+    """
+
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The rewards of ``n_rounds`` different items, shape (n_rounds, K)."""
+        if n_rounds > len(self.scores):
+            raise ValueError(f"the pool has {len(self.scores)} items, {n_rounds} cannot be drawn without replacement")
+        return self.scores[rng.permutation(len(self.scores))[:n_rounds]]
+
+    def __repr__(self) -> str:
+        return f"<PoolArms: {self.scores.shape[0]} items x {self.n_arms} arms>"
 
 
 def gaussian_worst_case_arms(means: ArrayLike, difference_variances: ArrayLike) -> GaussianArms:

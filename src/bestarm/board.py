@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 FOREVER = np.iinfo(np.int64).max
 
 # Places in `Board.tally`.
-ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE = range(5)
+ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)
+
+# Values of `Board.tally[ENDED]`; a game with one candidate left has ended whatever it says.
+GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
 
 
 class Board(NamedTuple):
@@ -25,11 +28,12 @@ class Board(NamedTuple):
     squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference
     bar: NDArray[np.float64]  # by place: 0 for a candidate, infinite for others: nobody is beaten twice
     deviation: NDArray[np.float64]  # by place: scratch, the reward minus the mean before it
+    parted: NDArray[np.float64]  # by two arms: how far the second was ahead in mean when the first left
     last_round: NDArray[np.int64]  # by arm: queried up to and including this round
     beaten_round: NDArray[np.int64]  # by arm: 0 if never beaten
     beaten_by: NDArray[np.int64]  # by arm
     margin: NDArray[np.float64]  # by arm: by how much the boundary was exceeded
-    tally: NDArray[np.int64]  # ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE
+    tally: NDArray[np.int64]  # ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED
 
 
 def new_board(n_arms: int) -> Board:
@@ -42,11 +46,47 @@ def new_board(n_arms: int) -> Board:
         squares=np.zeros((K, K)),
         bar=np.zeros(K),
         deviation=np.zeros(K),
+        parted=np.full((K, K), np.nan),
         last_round=np.full(K, FOREVER),
         beaten_round=np.zeros(K, dtype=np.int64),
         beaten_by=np.full(K, -1, dtype=np.int64),
         margin=np.full(K, np.nan),
-        tally=np.array([0, 0, K, K, FOREVER]),
+        tally=np.array([0, 0, K, K, FOREVER, GOING_ON]),
+    )
+
+
+class Purse(NamedTuple):
+    """The wealth of bets on every difference of K arms against one kind of null hypothesis.
+
+    Row ``i``, column ``j`` bets that ``j`` is better than ``i``. The wealth of a bet is ``exp(log_wealth) * growth``;
+    every so many rounds the growth is folded into the logarithm, so that it neither over- nor underflows. Columns are
+    padded to whole vector registers; what is padded has no wealth.
+    """
+
+    log_wealth: NDArray[np.float64]  # (K, G, columns), without the weights
+    wealth: NDArray[np.float64]  # (K, G, columns): weight * exp(log_wealth)
+    growth: NDArray[np.float64]  # (K, G, columns)
+    total: NDArray[np.float64]  # (K, columns): weighted wealth of the pair now
+    gain: NDArray[np.float64]  # (columns): scratch, the difference minus its null mean
+    largest: NDArray[np.float64]  # (columns): scratch, the largest bet allowed
+
+
+REGISTER = 8
+
+
+def new_purse(n_arms: int, weights: NDArray[np.float64]) -> Purse:
+    """A purse before the first bet: wealth one for every pair."""
+    columns = -(-n_arms // REGISTER) * REGISTER
+    shape = (n_arms, weights.size, columns)
+    pairs = np.zeros((n_arms, columns))
+    pairs[:, :n_arms] = 1.0 - np.eye(n_arms)
+    return Purse(
+        log_wealth=np.zeros(shape),
+        wealth=weights[:, None] * pairs[:, None, :],
+        growth=np.ones(shape),
+        total=pairs,
+        gain=np.zeros(columns),
+        largest=np.zeros(columns),
     )
 
 

@@ -59,3 +59,28 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a word that is not among the choices."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def finite_tuple(name: str, values: ArrayLike) -> tuple[float, ...]:
+    """The numbers as a tuple of floats, so that settings can be hashed; at least one, all finite."""
+    vector = np.array(values, dtype=np.float64)
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(f"{name} must be a sequence of at least one number, got shape {vector.shape}")
+    refuse_first(name, vector, ~np.isfinite(vector), "must be finite")
+    return tuple(vector.tolist())
+
+
+def normalised_weights(weights: ArrayLike, size: int) -> tuple[float, ...]:
+    """So many weights above zero, scaled to sum to one."""
+    vector = np.array(finite_tuple("weights", weights))
+    if vector.size != size:
+        raise ValueError(f"weights must have {size} entries, got {vector.size}")
+    refuse_first("weights", vector, vector <= 0, "must be above 0")
+    return tuple((vector / vector.sum()).tolist())
+
+
+def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
+    """Two finite numbers, the lower one first."""
+    if len(bounds) != 2 or not all(math.isfinite(bound) for bound in bounds) or not bounds[0] < bounds[1]:
+        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {bounds!r}")
+    return float(bounds[0]), float(bounds[1])

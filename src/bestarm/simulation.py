@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.game import Algorithm, Game
-from bestarm.arms import Arms
+from bestarm.arms import Arms, PoolArms
 from bestarm.checks import check_count, check_open_unit
 from bestarm.comparisons.boundary import CHUNK
 
@@ -25,8 +25,11 @@ MOST_BATCHES = 64
 
 
 def play_game(algorithm: Algorithm, arms: Arms, rng: np.random.Generator, stop: Event | None = None) -> Game:
-    """One whole game on arms drawn from a generator (cut short only if ``stop`` is set meanwhile)."""
+    """One whole game on arms drawn from a generator; one pass over a pool (cut short only if ``stop`` is set)."""
     game = algorithm.start(arms.n_arms)
+    if isinstance(arms, PoolArms):
+        game.play(arms.draw(len(arms.scores), rng))
+        return game
     block = FIRST_BLOCK
     while not game.finished and not (stop is not None and stop.is_set()):
         game.play(arms.draw(min(block, CHUNK - game.n_rounds % CHUNK), rng))
@@ -47,6 +50,7 @@ class _Batch(NamedTuple):
     winners: NDArray[np.int64]
     candidates: NDArray[np.bool_]
     contradictions: NDArray[np.bool_]
+    reasons: NDArray[np.str_]
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Simulation:
     winners : the arm returned (of a game that ended by its budget: the candidate with the largest mean)
     candidates : which arms were still candidates at the end, shape (games, K)
     contradictions : whether a round beat every candidate that was left
+    reasons : why the game ended (empty where the rewards of a pool ran out before)
 
     """
 
@@ -69,6 +74,7 @@ class Simulation:
     winners: NDArray[np.int64]
     candidates: NDArray[np.bool_]
     contradictions: NDArray[np.bool_]
+    reasons: NDArray[np.str_]
 
     @property
     def repetitions(self) -> int:
@@ -82,11 +88,23 @@ class Simulation:
         return alone
 
     @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether the game ended with an answer, not by its budget or for want of rewards."""
+        answered: NDArray[np.bool_] = ~np.isin(self.reasons, ("", "budget"))
+        return answered
+
+    @property
     def errors(self) -> NDArray[np.bool_]:
-        """Whether no arm with the largest mean was among the candidates at the end."""
-        best = self.arms.means == self.arms.means.max()
-        lost: NDArray[np.bool_] = ~np.any(self.candidates[:, best], axis=1)
-        return lost
+        """Whether the guarantee was broken.
+
+        Of a game that gave an answer: the arm returned is worse than the best (by more than epsilon, if there is one).
+        Of one that did not, because of its budget: no best arm is among its candidates.
+        """
+        means, epsilon = self.arms.means, getattr(self.algorithm, "epsilon", 0.0)
+        lost = ~np.any(self.candidates[:, means == means.max()], axis=1)
+        too_bad = means[self.winners] < means.max() - epsilon
+        wrong: NDArray[np.bool_] = np.where(self.answered, too_bad, lost)
+        return wrong
 
     @property
     def error_rate(self) -> float:
@@ -126,6 +144,7 @@ class Simulation:
                 "queries": self.queries,
                 "rounds": self.rounds,
                 "winner": self.winners,
+                "reason": self.reasons,
                 "n_candidates": self.candidates.sum(axis=1),
                 "error": self.errors,
                 "contradiction": self.contradictions,
@@ -192,6 +211,7 @@ def _play_batch(
         winners=np.empty(n, dtype=np.int64),
         candidates=np.zeros((n, arms.n_arms), dtype=np.bool_),
         contradictions=np.zeros(n, dtype=np.bool_),
+        reasons=np.full(n, "", dtype="<U16"),
     )
     for k, repetition in enumerate(repetitions):
         game = play_game(algorithm, arms, repetition_rng(seed, int(repetition)), stop)
@@ -202,6 +222,7 @@ def _play_batch(
         batch.winners[k] = game.best
         batch.candidates[k, list(game.candidates)] = True
         batch.contradictions[k] = game.contradiction is not None
+        batch.reasons[k] = game.reason or ""
     return batch
 
 

@@ -1,6 +1,7 @@
 """One file an algorithm; `bestarm.algorithms.game` is the ask/tell state that all share."""
 
-from bestarm.algorithms.game import Algorithm, Elimination, Game
+from bestarm.algorithms.data_kind import DataWarning
+from bestarm.algorithms.game import Algorithm, Elimination, Game, Intervals
 from bestarm.algorithms.hoeffding_race import HoeffdingRace
 from bestarm.algorithms.kim_nelson import KimNelson
 from bestarm.algorithms.lucb import LUCB
@@ -10,9 +11,11 @@ from bestarm.algorithms.variance_race import VarianceRace
 __all__ = [
     "LUCB",
     "Algorithm",
+    "DataWarning",
     "Elimination",
     "Game",
     "HoeffdingRace",
+    "Intervals",
     "KimNelson",
     "PairwiseBAI",
     "VarianceRace",

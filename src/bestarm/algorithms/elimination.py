@@ -1,15 +1,42 @@
-"""The learner of every algorithm that eliminates arms: moments on a board, judged by a boundary."""
+"""The learner of every algorithm that eliminates arms on a board."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.game import Elimination
-from bestarm.board import FOREVER, Board
+from bestarm.board import FOREVER, POOL_EXHAUSTED, ROUNDS, WITHIN_EPSILON, Board
 from bestarm.checks import check_count
 from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
+
+Rows = NDArray[np.float64]
+
+
+class Evidence(Protocol):
+    """What has been learned about the arms, on a board."""
+
+    @property
+    def board(self) -> Board:
+        """Where the game stands."""
+        ...
+
+    def play(self, rows: Rows, max_rounds: int, max_queries: int) -> int:
+        """Play rounds from whole rows until the end; the number of rows used."""
+        ...
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        """A lower confidence bound for ``mu_j - mu_i`` from the rounds that the two shared.
+
+        At the level of one test of the eliminations, or ``simultaneous`` with those of all pairs and both sides.
+        """
+        ...
+
+
+NO_DIFFERENCES = (
+    "this algorithm keeps no statistics of differences: regret_bound and intervals() need a game of PairwiseBAI"
+)
 
 
 def check_budget(max_rounds: int | None, max_queries: int | None) -> None:
@@ -20,59 +47,70 @@ def check_budget(max_rounds: int | None, max_queries: int | None) -> None:
         check_count("max_queries", max_queries)
 
 
-class EliminationLearner:
-    """A board, the boundary that judges it, and the compiled loop that plays on it.
+class BoundaryEvidence:
+    """Moments of the arms, judged by a boundary.
 
-    The kernel is called with the rows, the slopes and offsets of their rounds, the limits, the board, and what is
-    its own (``settings``); it returns the number of rows used.
+    The kernel is called with the rows, the slopes and offsets of their rounds, the limits, the board, and what is its
+    own (``settings``); it returns the number of rows used.
     """
 
     def __init__(
-        self,
-        board: Board,
-        boundary: Boundary,
-        delta: float,
-        kernel: Callable[..., int],
-        settings: tuple[Any, ...],
-        max_rounds: int | None = None,
-        max_queries: int | None = None,
+        self, board: Board, boundary: Boundary, delta: float, kernel: Callable[..., int], settings: tuple[Any, ...]
     ) -> None:
-        self._board = board
+        self.board = board
         self._boundary = boundary
         self._delta = delta
         self._kernel = kernel
         self._settings = settings
+
+    def play(self, rows: Rows, max_rounds: int, max_queries: int) -> int:
+        used, n_rounds = 0, int(self.board.tally[ROUNDS])
+        while used < len(rows):
+            chunk, start = divmod(n_rounds + used, CHUNK)
+            slopes, offsets = boundary_chunk(self._boundary, self.board.arms.size, self._delta, chunk)
+            block = rows[used : used + CHUNK - start]
+            played = self._kernel(
+                block, slopes[start:], offsets[start:], max_rounds, max_queries, self.board, *self._settings
+            )
+            used += played
+            if played < len(block):
+                break
+        return used
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        raise TypeError(NO_DIFFERENCES)
+
+
+class EliminationLearner:
+    """A board with its evidence, and when to stop."""
+
+    def __init__(self, evidence: Evidence, max_rounds: int | None = None, max_queries: int | None = None) -> None:
+        self.evidence = evidence
+        self._board = evidence.board
         self._max_rounds = FOREVER if max_rounds is None else max_rounds
         self._max_queries = FOREVER if max_queries is None else max_queries
         self._read_tally()
 
     def _read_tally(self) -> None:
-        self.n_rounds, self.n_queries, self._n_queried, self._n_candidates, _ = self._board.tally.tolist()
+        tally = self._board.tally.tolist()
+        self.n_rounds, self.n_queries, self._n_queried, self._n_candidates, _, self._ended = tally
 
     def queried(self) -> NDArray[np.int64]:
         return self._board.arms[: self._n_queried].copy()
 
-    def absorb(self, rows: NDArray[np.float64]) -> int:
-        used = 0
-        while used < len(rows) and self.reason is None:
-            chunk, start = divmod(self.n_rounds, CHUNK)
-            slopes, offsets = boundary_chunk(self._boundary, self._board.arms.size, self._delta, chunk)
-            used += self._kernel(
-                rows[used : used + CHUNK - start],
-                slopes[start:],
-                offsets[start:],
-                self._max_rounds,
-                self._max_queries,
-                self._board,
-                *self._settings,
-            )
-            self._read_tally()
+    def absorb(self, rows: Rows) -> int:
+        used = self.evidence.play(rows, self._max_rounds, self._max_queries)
+        self._read_tally()
         return used
 
     @property
     def reason(self) -> str | None:
+        if self._ended == POOL_EXHAUSTED:
+            return "pool exhausted"
         if self._n_candidates == 1:
             return "decided"
+        if self._ended == WITHIN_EPSILON:
+            return "within epsilon"
         if self.n_rounds >= self._max_rounds or self.n_queries + self._n_queried > self._max_queries:
             return "budget"
         return None
@@ -107,3 +145,6 @@ class EliminationLearner:
             by=int(board.beaten_by[arm]),
             margin=float(board.margin[arm]),
         )
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        return self.evidence.lead_bound(i, j, simultaneous)

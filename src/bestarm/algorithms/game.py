@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bestarm.algorithms.data_kind import DataWatch
 from bestarm.checks import check_n_arms
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -67,6 +68,18 @@ class Learner(Protocol):
         """The evidence against the last candidate, where every candidate was beaten in one round."""
         ...
 
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        """A lower confidence bound for ``mu_j - mu_i``; TypeError where no statistics of differences are kept."""
+        ...
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Simultaneous confidence intervals: entry ``[i, j]`` is for ``mu_j - mu_i``."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
 
 class Algorithm(Protocol):
     """Frozen settings of an algorithm."""
@@ -93,11 +106,18 @@ class Game:
 
     """
 
-    def __init__(self, n_arms: int, learner: Learner, bounds: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self,
+        n_arms: int,
+        learner: Learner,
+        bounds: tuple[float, float] | None = None,
+        watch: DataWatch | None = None,
+    ) -> None:
         check_n_arms(n_arms)
         self.n_arms = n_arms
         self.bounds = bounds
         self._learner = learner
+        self._watch = watch
         self._asked: NDArray[np.int64] | None = None
 
     @property
@@ -107,7 +127,11 @@ class Game:
 
     @property
     def reason(self) -> str | None:
-        """``"decided"`` or ``"budget"`` once the game has ended, None before."""
+        """Why the game has ended, or None while it goes on.
+
+        ``"decided"``: one candidate is left. ``"within epsilon"``: `best` is shown to be within epsilon of every
+        candidate. ``"pool exhausted"``: the means over the pool are known. ``"budget"``: the limit is reached.
+        """
         return self._learner.reason
 
     @property
@@ -157,6 +181,33 @@ class Game:
         """
         return self._learner.contradiction()
 
+    @property
+    def regret_bound(self) -> float:
+        """How much better than `best` any arm can still be, at level delta, at any time and for free.
+
+        With probability at least ``1 - delta``, in all rounds at once, the best arm is a candidate and no arm is better
+        than the leader by more than this (Hsu's comparison with the best). It uses the same tests as the eliminations
+        and agrees with them. With an indifference zone it holds under its promise only. Infinite before the first
+        look of the comparison.
+        """
+        best = self.best
+        return max([0.0] + [-self._learner.lead_bound(arm, best, False) for arm in self.candidates if arm != best])
+
+    def intervals(self) -> Intervals:
+        """Simultaneous intervals for all differences of means, at all times together, at level delta.
+
+        A statement of another kind than the eliminations: these protect the best arm alone, at ``delta / (K - 1)`` a
+        test; intervals for all pairs and both sides need ``delta / (K (K - 1))``. So they are wider, and an arm can be
+        out although no interval of it excludes 0. For a pair of which one arm has left, they rest on the rounds that
+        both shared.
+        """
+        low = np.zeros((self.n_arms, self.n_arms))
+        for i in range(self.n_arms):
+            for j in range(self.n_arms):
+                if i != j:
+                    low[i, j] = self._learner.lead_bound(i, j, True)
+        return Intervals(low, -low.T)
+
     def ask(self) -> NDArray[np.int64]:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
         if self.finished:
@@ -180,6 +231,7 @@ class Game:
         row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
         row[0, self._asked] = values
         self._check(row)
+        self._look(row, self._asked)
         self._asked = None
         self._learner.absorb(row)
 
@@ -198,7 +250,14 @@ class Game:
             return 0
         self._check(block)
         self._asked = None
-        return self._learner.absorb(block)
+        used = self._learner.absorb(block)
+        self._look(block[:used], self._learner.queried())  # these were queried all along
+        return used
+
+    def _look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> None:
+        """Show the first rounds to the watch, until it has seen enough."""
+        if self._watch is not None and not self._watch.look(rows, arms):
+            self._watch = None
 
     def _check(self, rows: NDArray[np.float64]) -> None:
         """Refuse rewards that are not finite or out of bounds."""

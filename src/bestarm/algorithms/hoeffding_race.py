@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import EliminationLearner
+from bestarm.algorithms.elimination import BoundaryEvidence, EliminationLearner
 from bestarm.algorithms.game import Game
 from bestarm.algorithms.variances import KnownVariances, check_variances, variance_vector
 from bestarm.board import new_board
@@ -61,7 +61,8 @@ class HoeffdingRace:
         """A new game with this many arms."""
         from bestarm.kernels import race_intervals
 
+        variances = variance_vector(self.variances, n_arms)
         board = new_board(n_arms)
-        board.own[:] = variance_vector(self.variances, n_arms)
-        learner = EliminationLearner(board, ChernoffIntervals(), self.delta, race_intervals, (False,))
-        return Game(n_arms, learner)
+        board.own[:] = variances
+        evidence = BoundaryEvidence(board, ChernoffIntervals(), self.delta, race_intervals, (False,))
+        return Game(n_arms, EliminationLearner(evidence))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import EliminationLearner
+from bestarm.algorithms.elimination import BoundaryEvidence, EliminationLearner
 from bestarm.algorithms.game import Game
 from bestarm.board import new_board
 from bestarm.checks import check_count, check_n_arms, check_open_unit, check_positive
@@ -83,5 +83,6 @@ class KimNelson:
         if self.delta >= (n_arms - 1) / 2:
             raise ValueError(f"delta must be below (K - 1) / 2 = {(n_arms - 1) / 2} for KN, got {self.delta!r}")
         region = TriangularRegion(self.indifference_zone, self.first_rounds)
-        learner = EliminationLearner(new_board(n_arms), region, self.delta, race_pairs, (1.0, True, self.first_rounds))
-        return Game(n_arms, learner)
+        settings = (1.0, 0.0, 0.0, True, self.first_rounds)
+        evidence = BoundaryEvidence(new_board(n_arms), region, self.delta, race_pairs, settings)
+        return Game(n_arms, EliminationLearner(evidence))

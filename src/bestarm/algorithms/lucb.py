@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.algorithms.elimination import NO_DIFFERENCES
 from bestarm.algorithms.game import Elimination, Game
 from bestarm.algorithms.variances import KnownVariances, check_variances, variance_vector
 from bestarm.board import QUERIES, ROUNDS, new_duel
@@ -126,3 +127,6 @@ class _LUCBLearner:
 
     def contradiction(self) -> None:
         return None
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        raise TypeError(NO_DIFFERENCES)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from bestarm.algorithms.elimination import EliminationLearner, check_budget
+from bestarm.algorithms.data_kind import DataWatch
+from bestarm.algorithms.elimination import EliminationLearner, Evidence, check_budget
+from bestarm.algorithms.evidence import PairEvidence, WealthEvidence
 from bestarm.algorithms.game import Game
-from bestarm.board import FOREVER, new_board
 from bestarm.checks import check_at_least, check_n_arms, check_open_unit
-from bestarm.comparisons import Boundary, GaussianBernstein
+from bestarm.comparisons import Betting, Boundary, StudentMixture
 
 
 @dataclass(frozen=True)
@@ -19,49 +20,56 @@ class PairwiseBAI:
 
     **Guarantee.** Under the assumptions of the comparison, and with one best arm, the best arm stays a candidate
     through the whole game with probability at least ``1 - delta``, whatever ``keep``. So a game that is decided names
-    it, and a game that ends by its budget has it among the candidates.
+    it, and a game that ends by its budget has it among the candidates. With ``epsilon`` the arm returned is
+    epsilon-optimal with probability at least ``1 - delta``. With ``indifference_zone`` all this holds under the promise
+    that the best arm leads by at least the zone; without the promise nothing is guaranteed. Proofs: ``docs/theory.md``.
 
     Parameters
     ----------
     delta : probability of error allowed, in (0, 1)
-    comparison : who beats whom
+    comparison : who beats whom: `StudentMixture` (default) for Gaussian rewards, `Betting` for bounded ones, or the
+        paper's own `GaussianBernstein` and `EmpiricalBernstein`
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
+    epsilon : the game also ends when the leader is shown to be within epsilon of every candidate, in units of rewards
+    indifference_zone : smallest lead worth detecting, in units of rewards: smaller ones are not told apart, so ties end
     max_rounds, max_queries : the game ends with all candidates before it would exceed these
 
     Examples
     --------
     >>> import numpy as np, bestarm
     >>> arms = bestarm.equicorrelated_arms(4, correlation=0.9)
-    >>> game = bestarm.PairwiseBAI(delta=0.1, comparison=bestarm.GaussianBernstein()).start(arms.n_arms)
+    >>> game = bestarm.PairwiseBAI(delta=0.1).start(arms.n_arms)
     >>> used = game.play(arms.draw(5000, np.random.default_rng(1)))
-    >>> game.best, game.candidates, [elimination.arm for elimination in game.eliminations]
+    >>> game.best, game.candidates, sorted(elimination.arm for elimination in game.eliminations)
     (3, (3,), [0, 1, 2])
 
     """
 
     delta: float = 0.05
-    comparison: Boundary = field(default_factory=GaussianBernstein)
+    comparison: Boundary | Betting = field(default_factory=StudentMixture)
     keep: float = 1.0
+    epsilon: float = 0.0
+    indifference_zone: float = 0.0
     max_rounds: int | None = None
     max_queries: int | None = None
 
     def __post_init__(self) -> None:
         check_open_unit("delta", self.delta)
         check_at_least("keep", self.keep, 1)
+        check_at_least("epsilon", self.epsilon, 0)
+        check_at_least("indifference_zone", self.indifference_zone, 0)
         check_budget(self.max_rounds, self.max_queries)
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
-        from bestarm.kernels import race_pairs
-
         check_n_arms(n_arms)
-        learner = EliminationLearner(
-            new_board(n_arms),
-            self.comparison,
-            self.delta,
-            race_pairs,
-            (float(self.keep), False, FOREVER),
-            self.max_rounds,
-            self.max_queries,
-        )
-        return Game(n_arms, learner, self.comparison.bounds)
+        if self.max_queries is not None and self.max_queries < n_arms:
+            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {self.max_queries}")
+        comparison = self.comparison
+        evidence: Evidence
+        if isinstance(comparison, Betting):
+            evidence = WealthEvidence(n_arms, comparison, self.delta, self.keep, self.indifference_zone, self.epsilon)
+        else:
+            evidence = PairEvidence(n_arms, comparison, self.delta, self.keep, self.indifference_zone, self.epsilon)
+        learner = EliminationLearner(evidence, self.max_rounds, self.max_queries)
+        return Game(n_arms, learner, comparison.bounds, DataWatch(comparison.bounds))

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import EliminationLearner
+from bestarm.algorithms.elimination import BoundaryEvidence, EliminationLearner
 from bestarm.algorithms.game import Game
 from bestarm.board import new_board
 from bestarm.checks import check_choice, check_n_arms, check_open_unit
@@ -86,5 +86,5 @@ class VarianceRace:
 
         check_n_arms(n_arms)
         intervals: Boundary = GaussianIntervals() if self.rewards == "gaussian" else BernsteinIntervals()
-        learner = EliminationLearner(new_board(n_arms), intervals, self.delta, race_intervals, (True,))
-        return Game(n_arms, learner, intervals.bounds)
+        evidence = BoundaryEvidence(new_board(n_arms), intervals, self.delta, race_intervals, (True,))
+        return Game(n_arms, EliminationLearner(evidence), intervals.bounds)

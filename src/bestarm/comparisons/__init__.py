@@ -1,7 +1,9 @@
 """Who is beaten, and by how much evidence: one file a comparison."""
 
-from bestarm.comparisons.boundary import Boundary, boundary_chunk
+from bestarm.comparisons.betting import Betting
+from bestarm.comparisons.boundary import Boundary
 from bestarm.comparisons.empirical_bernstein import EmpiricalBernstein
 from bestarm.comparisons.gaussian_bernstein import GaussianBernstein
+from bestarm.comparisons.student_mixture import StudentMixture
 
-__all__ = ["Boundary", "EmpiricalBernstein", "GaussianBernstein", "boundary_chunk"]
+__all__ = ["Betting", "Boundary", "EmpiricalBernstein", "GaussianBernstein", "StudentMixture"]

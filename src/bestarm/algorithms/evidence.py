@@ -1,0 +1,90 @@
+"""The evidence of Pairwise-BAI about differences: moments with a boundary, or the wealth of bets."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.algorithms.elimination import BoundaryEvidence
+from bestarm.board import FOREVER, QUERIED, ROUNDS, Board, new_board, new_purse
+from bestarm.comparisons.betting import CAP, Betting
+from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
+
+
+def shared_rounds(board: Board, i: int, j: int) -> int:
+    """The number of rounds in which both arms were queried."""
+    return int(min(board.last_round[i], board.last_round[j], board.tally[ROUNDS]))
+
+
+class PairEvidence:
+    """Moments of all differences, judged by the boundary of a comparison."""
+
+    def __init__(
+        self, n_arms: int, comparison: Boundary, delta: float, keep: float, zone: float, epsilon: float
+    ) -> None:
+        from bestarm.kernels import race_pairs
+
+        settings = (float(keep), float(zone), float(epsilon), False, FOREVER)
+        self._judged = BoundaryEvidence(new_board(n_arms), comparison, delta, race_pairs, settings)
+        self.board = self._judged.board
+        self.play = self._judged.play
+        self._comparison = comparison
+        self._delta = delta
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        n, K = shared_rounds(self.board, i, j), self.board.arms.size
+        if n < 2:
+            return -np.inf
+        chunk, place = divmod(n - 1, CHUNK)
+        delta = self._delta / K if simultaneous else self._delta
+        slopes, offsets = boundary_chunk(self._comparison, K, delta, chunk)
+        if np.isinf(slopes[place]):
+            return -np.inf
+        lead, square = self._lead_and_square(i, j)
+        return float(lead - slopes[place] * np.sqrt(square / (n - 1)) - offsets[place])
+
+    def _lead_and_square(self, i: int, j: int) -> tuple[float, float]:
+        """``mean_j - mean_i`` over the rounds shared, and the centred sum of squares of the difference."""
+        board = self.board
+        a, b = (int(np.flatnonzero(board.arms == arm)[0]) for arm in (i, j))
+        both_queried = max(a, b) < board.tally[QUERIED]
+        lead = board.means[b] - board.means[a] if both_queried else board.parted[i, j]
+        return float(lead), float(board.squares[max(a, b), min(a, b)])
+
+
+class WealthEvidence:
+    """The wealth of bets on all differences.
+
+    Bounds on differences need the rewards themselves, so these are kept.
+    """
+
+    def __init__(self, n_arms: int, betting: Betting, delta: float, keep: float, zone: float, epsilon: float) -> None:
+        from bestarm.kernels import race_wealth
+
+        self.board = new_board(n_arms)
+        self._kernel = race_wealth
+        self._betting = betting
+        self._delta = delta
+        weights, scale = np.array(betting.weights), betting.scale
+        self._state = (
+            np.zeros((n_arms, n_arms)),
+            new_purse(n_arms, weights),
+            new_purse(n_arms if epsilon > 0 else 1, weights),
+        )
+        self._settings = (float(keep), zone * scale, epsilon * scale, scale, betting.pool or 0)
+        self._bets = (np.array(betting.bets), weights, CAP, (n_arms - 1) / delta)
+        self._history: list[NDArray[np.float64]] = []
+
+    def play(self, rows: NDArray[np.float64], max_rounds: int, max_queries: int) -> int:
+        used = int(self._kernel(rows, max_rounds, max_queries, self.board, *self._state, *self._settings, *self._bets))
+        self._history.append(rows[:used].copy())
+        return used
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        n, K = shared_rounds(self.board, i, j), self.board.arms.size
+        if n == 0:
+            return -1.0 / self._betting.scale
+        self._history = [np.concatenate(self._history)]
+        differences = self._history[0][:n, j] - self._history[0][:n, i]
+        if n == self._betting.pool:
+            return float(differences.mean())
+        log_threshold = np.log((K - 1) / self._delta) + (np.log(K) if simultaneous else 0.0)
+        return self._betting.lower_bound(differences, float(log_threshold))

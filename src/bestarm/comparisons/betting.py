@@ -1,0 +1,99 @@
+"""The sharp comparison for bounded rewards: betting on differences."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestarm.checks import check_bounds, check_count, finite_tuple, normalised_weights, refuse_first
+
+# Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
+# by benchmarks/betting_grid.py.
+BETS = tuple(0.95 * 0.5**k for k in range(8))
+CAP = 0.99  # the largest share of the purse that one round can lose
+
+
+@dataclass(frozen=True)
+class Betting:
+    """Bets on every difference, averaged over the opponents: for bounded rewards, whatever their law.
+
+    With rewards scaled to an interval of length one and ``D_s = X_j,s - X_i,s``, the wealth of the bet that ``j`` is
+    better than ``i`` is ``W_ij = sum_g w_g prod_s (1 + lambda_g D_s)``. Arm ``i`` is out when the average of ``W_ij``
+    over the ``K - 1`` others reaches ``1 / delta``; the wealth against an arm that is no longer queried stays as it
+    was. Elimination margins are logarithms of wealth over threshold, and ``by`` is the opponent with the most wealth.
+
+    **Guarantee.** Rounds independent and identically distributed (or, with ``pool``, a uniformly random order of its
+    items), rewards within the bounds, one best arm: with probability at least ``1 - delta`` the best arm is never out.
+    (Against the best arm every ``W_ij`` is a nonnegative supermartingale of the common filtration, starting at one, and
+    so is their average: Ville's inequality. See ``docs/theory.md``.)
+
+    Parameters
+    ----------
+    bets : the ``lambda_g``, each strictly between 0 and 1. A bet above twice the lead over the variance loses in the
+        long run, so a race whose smallest bet is too large may never end: the smallest should be below the smallest
+        lead of interest over the variance of the difference (of scores scaled to length one)
+    weights : their weights, above 0, scaled to sum to one; by default proportional to the square root of the bet,
+        because large bets decide short races, where a small share of the wealth costs most
+    bounds : the interval that rewards lie in
+    pool : the number of items of a finite pool that is drawn without replacement in random order. The target is then
+        the mean over the pool (of the realised scores, where evaluations are noisy): the bets use what the rounds so
+        far say about those that are left, and at exhaustion the means are known exactly
+
+    References
+    ----------
+    Waudby-Smith, Ramdas (2024), Estimating means of bounded random variables by betting, arXiv 2010.09686; Orabona, Jun
+    (2024), Tight concentrations and confidence sequences from the regret of universal portfolio.
+
+    """
+
+    bets: Sequence[float] = BETS
+    weights: Sequence[float] | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    pool: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bets", finite_tuple("bets", self.bets))
+        bets = np.array(self.bets)
+        refuse_first("bets", bets, (bets <= 0) | (bets >= 1), "must lie strictly between 0 and 1")
+        weights = np.sqrt(bets) if self.weights is None else self.weights
+        object.__setattr__(self, "weights", normalised_weights(weights, bets.size))
+        object.__setattr__(self, "bounds", check_bounds(self.bounds))
+        if self.pool is not None:
+            check_count("pool", self.pool, least=2)
+
+    @property
+    def scale(self) -> float:
+        """What brings rewards to an interval of length one."""
+        return 1.0 / (self.bounds[1] - self.bounds[0])
+
+    def log_wealth(self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], nu: float = 0.0) -> float:
+        """The logarithm of the wealth against "the mean of these differences is at most ``nu``" (units of rewards)."""
+        from bestarm.kernels import log_wealth
+
+        return float(
+            log_wealth(
+                np.asarray(differences, dtype=np.float64) * self.scale,
+                nu * self.scale,
+                self.pool or 0,
+                np.array(self.bets),
+                np.array(self.weights),
+                CAP,
+            )
+        )
+
+    def lower_bound(self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], log_threshold: float) -> float:
+        """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``, by bisection.
+
+        The wealth decreases in ``nu``; the bounds of the rewards limit the answer.
+        """
+        low, high = -1.0 / self.scale, 1.0 / self.scale
+        if self.log_wealth(differences, low) < log_threshold:
+            return low
+        while high - low > 1e-12 / self.scale and math.nextafter(low, high) < high:
+            middle = (low + high) / 2.0
+            if self.log_wealth(differences, middle) >= log_threshold:
+                low = middle
+            else:
+                high = middle
+        return low

@@ -1,0 +1,141 @@
+"""What all games on a board share: absorbing means, marking who is beaten, eliminating, leaving.
+
+No kernel validates; the arrays of `bestarm.board` are changed in place; every kernel releases the GIL and is cached on
+disk. Rows hold the rewards of *all* arms, but only the columns of the arms queried are ever read.
+
+Numba's cache watches the file of the function that is called, not the files it calls into: after a change of this file
+or of ``board.py`` touch the other kernels (the tests keep a cache of their own for each state of the sources).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from bestarm.board import CANDIDATES, ENDED, FOREVER, GOING_ON, NEXT_LEAVE, QUERIED, QUERIES, ROUNDS
+
+compiled: Any = njit(nogil=True, cache=True, error_model="numpy")
+
+
+@compiled
+def affine(noise, factor, means):  # type: ignore[no-untyped-def]
+    """``noise @ factor + means``, each row by itself: a row never depends on the block it is drawn in, as with BLAS."""
+    rows = np.empty((noise.shape[0], means.size))
+    for r in range(rows.shape[0]):
+        for i in range(means.size):
+            rows[r, i] = means[i]
+        for k in range(factor.shape[0]):
+            z = noise[r, k]
+            for i in range(means.size):
+                rows[r, i] += z * factor[k, i]
+    return rows
+
+
+@compiled
+def all_within(rows, low, high):  # type: ignore[no-untyped-def]
+    """Whether every number is finite and in the interval [low, high]."""
+    flat = rows.reshape(-1)
+    inside = True
+    for k in range(flat.size):
+        inside &= (flat[k] >= low) & (flat[k] <= high)
+    return inside
+
+
+@compiled
+def absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no-untyped-def]
+    """Update the means of the first ``m`` places with row ``r``, and leave the deviations from the old means."""
+    for a in range(m):
+        deviation[a] = rows[r, arms[a]] - means[a]
+        means[a] += deviation[a] * share
+
+
+@compiled
+def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
+    """Note that an arm was beaten in this round; `eliminate` decides what follows."""
+    board.beaten_round[arm] = t
+    board.beaten_by[arm] = by
+    board.margin[arm] = margin
+
+
+@compiled
+def leader_place(board):  # type: ignore[no-untyped-def]
+    """The place of the candidate with the largest mean, the first of them."""
+    leader = -1
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] == 0.0 and (leader < 0 or board.means[a] > board.means[leader]):
+            leader = a
+    return leader
+
+
+@compiled
+def eliminate(board, keep, t):  # type: ignore[no-untyped-def]
+    """Take the candidates marked in this round out of S; if all are, the one with the largest mean stays."""
+    arms, bar, tally, leader = board.arms, board.bar, board.tally, leader_place(board)
+    beaten = 0
+    for a in range(tally[QUERIED]):
+        beaten += bar[a] == 0.0 and board.beaten_round[arms[a]] == t
+    contradiction = beaten == tally[CANDIDATES]
+    for a in range(tally[QUERIED]):
+        arm = arms[a]
+        if bar[a] == 0.0 and board.beaten_round[arm] == t and not (contradiction and a == leader):
+            bar[a] = np.inf
+            tally[CANDIDATES] -= 1
+            board.last_round[arm] = np.int64(keep * t + 1e-9)
+            tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[arm])
+
+
+@compiled
+def let_leave(board, t):  # type: ignore[no-untyped-def]
+    """Stop querying the arms whose last round this was."""
+    tally = board.tally
+    a = 0
+    while a < tally[QUERIED]:
+        if board.last_round[board.arms[a]] <= t:
+            _move_behind(board, a)
+        else:
+            a += 1
+    tally[NEXT_LEAVE] = FOREVER
+    for a in range(tally[QUERIED]):
+        tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])
+
+
+@compiled
+def _move_behind(board, place):  # type: ignore[no-untyped-def]
+    """Move the arm at a place behind the queried ones; the others close up in their order."""
+    squares, K = board.squares, board.arms.size
+    end = board.tally[QUERIED] - 1
+    board.tally[QUERIED] = end
+    for b in range(end + 1):
+        board.parted[board.arms[place], board.arms[b]] = board.means[b] - board.means[place]
+        board.parted[board.arms[b], board.arms[place]] = board.means[place] - board.means[b]
+    moved = np.empty(K)
+    for b in range(K):
+        moved[b] = squares[max(place, b), min(place, b)]
+    for a in range(K):
+        to_a = a - (place < a <= end)
+        for b in range(a):
+            if place not in (a, b):
+                squares[to_a, b - (place < b <= end)] = squares[a, b]
+    for b in range(K):
+        to_b = b - (place < b <= end)
+        if b != place:
+            squares[max(end, to_b), min(end, to_b)] = moved[b]
+    arm, mean, own, bar = board.arms[place], board.means[place], board.own[place], board.bar[place]
+    for a in range(place, end):
+        board.arms[a] = board.arms[a + 1]
+        board.means[a] = board.means[a + 1]
+        board.own[a] = board.own[a + 1]
+        board.bar[a] = board.bar[a + 1]
+    board.arms[end], board.means[end], board.own[end], board.bar[end] = arm, mean, own, bar
+
+
+@compiled
+def may_go_on(board, max_rounds, max_queries):  # type: ignore[no-untyped-def]
+    """Whether there is another round: the game is undecided and the budget allows it."""
+    tally = board.tally
+    return (
+        tally[CANDIDATES] > 1
+        and tally[ENDED] == GOING_ON
+        and tally[ROUNDS] < max_rounds
+        and tally[QUERIES] + tally[QUERIED] <= max_queries
+    )

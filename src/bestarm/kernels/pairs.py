@@ -1,0 +1,112 @@
+"""Games in which a boundary on moments says who beats whom."""
+
+import numpy as np
+
+from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, QUERIES, ROUNDS, WITHIN_EPSILON
+from bestarm.kernels.base import absorb_means, compiled, eliminate, leader_place, let_leave, mark, may_go_on
+
+ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
+
+
+@compiled
+def _absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyped-def]
+    """Welford's update of the centred sums of squares of every arm and every difference."""
+    for a in range(m):
+        deviation_a = deviation[a]
+        own[a] += weight * deviation_a * deviation_a
+        for b in range(a):
+            d = deviation[b] - deviation_a
+            squares[a, b] += weight * d * d
+
+
+@compiled
+def _may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignore[no-untyped-def]
+    """Whether any candidate may be beaten: never false when one is. No square roots and no branches, for speed."""
+    slope_squared = slope * slope * scale * ROUNDING
+    for a in range(m):
+        mean_a, bar_a = means[a], bar[a]
+        crossed = False
+        for b in range(a):
+            d = means[b] - mean_a
+            lead = abs(d) - offset - (bar_a if d > 0.0 else bar[b])
+            crossed |= (lead >= 0.0) & (lead * lead >= slope_squared * squares[a, b])
+        if crossed:
+            return True
+    return False
+
+
+@compiled
+def _radius(square, slope, offset, scale, linear):  # type: ignore[no-untyped-def]
+    """How far ahead an arm must be of another: ``slope * spread + offset``; at least 0 with a linear spread (KN)."""
+    if linear:
+        return max(0.0, slope * square + offset)
+    return slope * np.sqrt(square * scale) + offset
+
+
+@compiled
+def _judge_pairs(board, slope, offset, scale, linear, ties, t):  # type: ignore[no-untyped-def]
+    """Mark every candidate that is beaten, by the arm that beats it by most, all from the same statistics.
+
+    Only an arm with a larger mean can beat another; with ``ties`` also one with the same mean and a lower number.
+    """
+    arms, means, m = board.arms, board.means, board.tally[QUERIED]
+    for a in range(m):
+        if board.bar[a] > 0.0:
+            continue
+        by, most = -1, 0.0
+        for b in range(m):
+            lead = means[b] - means[a]
+            if lead > 0.0 or (ties and lead == 0.0 and b < a):
+                square = board.squares[max(a, b), min(a, b)]
+                margin = lead - _radius(square, slope, offset, scale, linear)
+                if margin > most:
+                    by, most = b, margin
+        if by >= 0:
+            mark(board, arms[a], t, arms[by], most)
+
+
+@compiled
+def _leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-untyped-def]
+    """Whether the leader is shown to be less than epsilon worse than every other candidate."""
+    means, leader = board.means, leader_place(board)
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] == 0.0 and a != leader:
+            square = board.squares[max(a, leader), min(a, leader)]
+            if not means[leader] - means[a] + epsilon > _radius(square, slope, offset, scale, False):
+                return False
+    return True
+
+
+@compiled
+def race_pairs(  # type: ignore[no-untyped-def]
+    rows, slopes, offsets, max_rounds, max_queries, board, keep, zone, epsilon, linear, learn_until
+):
+    """Play rounds where ``j`` beats ``i`` if ``mean_j - mean_i + zone > slope_t * spread_ij + offset_t``.
+
+    The spread is the standard deviation of the difference, or with ``linear`` its centred sum of squares as it was
+    after round ``learn_until``. Slopes and offsets are those of the rounds of ``rows``. With a positive ``epsilon`` the
+    game also ends when the leader is within it. Returns the rows used.
+    """
+    arms, means, own, squares = board.arms, board.means, board.own, board.squares
+    bar, deviation, tally = board.bar, board.deviation, board.tally
+    for r in range(rows.shape[0]):
+        if not may_go_on(board, max_rounds, max_queries):
+            return r
+        m = tally[QUERIED]
+        t = tally[ROUNDS] + 1
+        tally[ROUNDS] = t
+        tally[QUERIES] += m
+        share = 1.0 / t
+        absorb_means(rows, r, share, m, arms, means, deviation)
+        if t <= learn_until:
+            _absorb_squares(1.0 - share, m, deviation, own, squares)
+        slope, offset, scale = slopes[r], offsets[r] - zone, 1.0 / (t - 1.0)
+        if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
+            if linear or _may_be_beaten(m, means, squares, bar, slope, offset, scale):
+                _judge_pairs(board, slope, offset, scale, linear, zone > 0.0, t)
+                eliminate(board, keep, t)
+            if epsilon > 0.0 and tally[CANDIDATES] > 1 and _leader_within(board, epsilon, slope, offsets[r], scale):
+                tally[ENDED] = WITHIN_EPSILON
+        if tally[NEXT_LEAVE] <= t:
+            let_leave(board, t)
+    return rows.shape[0]

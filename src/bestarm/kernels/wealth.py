@@ -1,0 +1,222 @@
+"""Games in which the wealth of bets says who is out."""
+
+import numpy as np
+
+from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, QUERIES, ROUNDS, WITHIN_EPSILON
+from bestarm.kernels.base import absorb_means, compiled, eliminate, leader_place, let_leave, mark, may_go_on
+
+IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
+FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
+
+
+@compiled
+def _null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
+    """The largest mean that the next difference can have if that of all rounds is at most ``nu``.
+
+    ``nu`` itself when rounds are independent (``pool`` 0); the mean of what is left of a pool drawn without
+    replacement.
+    """
+    if pool == 0:
+        return nu
+    return (pool * nu - sum_so_far) / (pool - t + 1)
+
+
+@compiled
+def _bet(i, bets, gain, largest, wealth, growth, total):  # type: ignore[no-untyped-def]
+    """Multiply the bets against ``i`` by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
+    columns = gain.size
+    for j in range(columns):
+        total[i, j] = 0.0
+    for g in range(bets.size):
+        bet = bets[g]
+        for j in range(columns):
+            grown = growth[i, g, j] * (1.0 + min(bet, largest[j]) * gain[j])
+            growth[i, g, j] = grown
+            total[i, j] += wealth[i, g, j] * grown
+
+
+@compiled
+def _fold(i, weights, purse):  # type: ignore[no-untyped-def]
+    """Take the growth of the bets against ``i`` into their logarithms."""
+    for j in range(purse.log_wealth.shape[0]):
+        if j != i:
+            for g in range(weights.size):
+                purse.log_wealth[i, g, j] += np.log(purse.growth[i, g, j])
+                purse.wealth[i, g, j] = weights[g] * np.exp(purse.log_wealth[i, g, j])
+                purse.growth[i, g, j] = 1.0
+
+
+@compiled
+def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore[no-untyped-def]
+    """What the bets against ``i`` gain in a round that is independent of the past; 0 for arms not queried."""
+    most = cap / (1.0 + nu) if nu > -1.0 else np.inf
+    for j in range(gain.size):
+        gain[j] = 0.0
+        largest[j] = most
+    for b in range(m):
+        gain[arms[b]] = differences[arms[b]] - nu
+    gain[i] = 0.0
+
+
+@compiled
+def _set_pool_gains(i, m, arms, differences, nu, cap, pool, t, sums, gain, largest):  # type: ignore[no-untyped-def]
+    """The same when the rounds are a pool without replacement: the null mean follows what is left of it."""
+    for j in range(gain.size):
+        gain[j] = 0.0
+    for b in range(m):
+        j = arms[b]
+        y = _null_mean(nu, pool, t, sums[i, j])
+        gain[j] = differences[j] - y
+        largest[j] = cap / (1.0 + y) if y > -1.0 else np.inf
+    gain[i] = 0.0
+
+
+@compiled
+def _bet_against(i, t, nu, pool, differences, sums, board, bets, weights, cap, purse):  # type: ignore[no-untyped-def]
+    """One round of bets that each queried arm is better than ``i`` by more than ``nu`` on average.
+
+    Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
+    that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
+    """
+    arms, m, gain, largest = board.arms, board.tally[QUERIED], purse.gain, purse.largest
+    if pool == 0:
+        _set_gains(i, m, arms, differences, nu, cap, gain, largest)
+    else:
+        _set_pool_gains(i, m, arms, differences, nu, cap, pool, t, sums, gain, largest)
+    _bet(i, bets, gain, largest, purse.wealth, purse.growth, purse.total)
+    if pool > 0:
+        for b in range(m):
+            j = arms[b]
+            if j != i and _null_mean(nu, pool, t, sums[i, j]) < IMPOSSIBLE:
+                purse.total[i, j] = np.inf
+    if t % FOLD == 0:
+        _fold(i, weights, purse)
+
+
+@compiled
+def _bet_on_all(  # type: ignore[no-untyped-def]
+    rows, r, t, board, sums, purse, near, scale, zone, epsilon, pool, bets, weights, cap
+):
+    """Bet against every candidate, in the purse and, with epsilon, in the one that shows who is near."""
+    differences = board.deviation  # free after the means
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] > 0.0:
+            continue
+        i = board.arms[a]
+        for b in range(board.tally[QUERIED]):
+            j = board.arms[b]
+            differences[j] = (rows[r, j] - rows[r, i]) * scale
+        _bet_against(i, t, -zone, pool, differences, sums, board, bets, weights, cap, purse)
+        if epsilon > 0.0:
+            _bet_against(i, t, -epsilon, pool, differences, sums, board, bets, weights, cap, near)
+        for b in range(board.tally[QUERIED]):
+            sums[i, board.arms[b]] += differences[board.arms[b]]
+
+
+@compiled
+def _judge_wealth(board, sums, purse, zone, threshold, t):  # type: ignore[no-untyped-def]
+    """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
+
+    With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number.
+    """
+    K, found = board.arms.size, False
+    for a in range(board.tally[QUERIED]):
+        i = board.arms[a]
+        if board.bar[a] > 0.0:
+            continue
+        summed, by = 0.0, -1
+        for j in range(K):
+            if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
+                summed += purse.total[i, j]
+                if by < 0 or purse.total[i, j] > purse.total[i, by]:
+                    by = j
+        if summed >= threshold:
+            mark(board, i, t, by, np.log(summed) - np.log(threshold))
+            found = True
+    return found
+
+
+@compiled
+def _leader_near(board, near, threshold):  # type: ignore[no-untyped-def]
+    """Whether the wealth of the leader, shifted by epsilon, has reached the threshold against every other candidate."""
+    leader = leader_place(board)
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] == 0.0 and a != leader and near.total[board.arms[a], board.arms[leader]] < threshold:
+            return False
+    return True
+
+
+@compiled
+def _settle(board, t):  # type: ignore[no-untyped-def]
+    """The pool is exhausted, its means are known: whoever is behind the leader is out (up to rounding)."""
+    leader = leader_place(board)
+    best = board.means[leader]
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] == 0.0 and best - board.means[a] > 1e-12 * max(1.0, abs(best)):
+            mark(board, board.arms[a], t, board.arms[leader], best - board.means[a])
+    eliminate(board, 1.0, t)
+    board.tally[ENDED] = POOL_EXHAUSTED
+
+
+@compiled
+def race_wealth(  # type: ignore[no-untyped-def]
+    rows,
+    max_rounds,
+    max_queries,
+    board,
+    sums,
+    purse,
+    near,
+    keep,
+    zone,
+    epsilon,
+    scale,
+    pool,
+    bets,
+    weights,
+    cap,
+    threshold,
+):
+    """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
+
+    Rewards are scaled to an interval of length one. With a positive ``epsilon`` the game also ends when the leader is
+    within it, with a positive ``pool`` after so many rounds. Returns the rows used.
+    """
+    tally = board.tally
+    for r in range(rows.shape[0]):
+        if not may_go_on(board, max_rounds, max_queries):
+            return r
+        m = tally[QUERIED]
+        t = tally[ROUNDS] + 1
+        tally[ROUNDS] = t
+        tally[QUERIES] += m
+        absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
+        _bet_on_all(rows, r, t, board, sums, purse, near, scale, zone, epsilon, pool, bets, weights, cap)
+        if _judge_wealth(board, sums, purse, zone, threshold, t):
+            eliminate(board, keep, t)
+        if tally[CANDIDATES] > 1:
+            if epsilon > 0.0 and _leader_near(board, near, threshold):
+                tally[ENDED] = WITHIN_EPSILON
+            elif t == pool:
+                _settle(board, t)
+        if tally[NEXT_LEAVE] <= t:
+            let_leave(board, t)
+    return rows.shape[0]
+
+
+@compiled
+def log_wealth(differences, nu, pool, bets, weights, cap):  # type: ignore[no-untyped-def]
+    """The logarithm of the wealth of the mixed bets on these differences against a mean of at most ``nu``."""
+    logs = np.log(weights)
+    sum_so_far = 0.0
+    for s in range(differences.size):
+        d = differences[s]
+        y = _null_mean(nu, pool, s + 1, sum_so_far)
+        if y < IMPOSSIBLE:
+            return np.inf
+        largest = cap / (1.0 + y) if y > -1.0 else np.inf
+        for g in range(bets.size):
+            logs[g] += np.log(1.0 + min(bets[g], largest) * (d - y))
+        sum_so_far += d
+    top = logs.max()
+    return top + np.log(np.exp(logs - top).sum())

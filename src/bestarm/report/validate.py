@@ -1,0 +1,45 @@
+"""The table of the study of the guarantee."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bestarm.experiments.validate import CellResult
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def _number(value: float, enough: bool = True) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{'' if enough else '≥ '}{value:,.0f}"
+
+
+def validate_table(results: Sequence[CellResult], title: str) -> "Table":
+    """One row a cell."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("comparison", "arms", "with"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("K", "delta", "error rate", "95% interval", "p", "ended", "queries", "paper's rule", "lower bound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for result in results:
+        cell = result.cell
+        table.add_row(
+            cell.comparison,
+            cell.law,
+            cell.option,
+            str(cell.n_arms),
+            f"{cell.delta:g}",
+            f"{result.error_rate:.4f}",
+            f"{result.low:.4f}–{result.high:.4f}",
+            f"{result.p_value:.2g}",
+            f"{result.decided:.0%}",
+            _number(result.mean_queries, result.decided == 1),
+            _number(result.paper_queries, result.paper_decided == 1),
+            _number(result.lower_bound),
+        )
+    return table

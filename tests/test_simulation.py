@@ -1,0 +1,262 @@
+import itertools
+import json
+import multiprocessing
+import subprocess
+import sys
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+import bestarm
+from bestarm.algorithms.game import Algorithm
+from bestarm.simulation import Simulation, play_game, repetition_rng
+
+ARMS = bestarm.clustered_arms(6, 2, 0.95)
+ALGORITHMS: dict[str, Algorithm] = {
+    "PairwiseBAI": bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()),
+    "PairwiseBAI, kept arms": bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein(), keep=2.0, max_rounds=500),
+    "LUCB": bestarm.LUCB(0.1),
+    "KimNelson": bestarm.KimNelson(0.1, 0.1),
+}
+ARRAYS = ("queries", "rounds", "winners", "candidates", "contradictions", "reasons")
+N = 80  # more games than batches, so that batches of different sizes are put together
+
+
+def simulated(algorithm: Algorithm, executor: Executor | None = None, seed: int = 7) -> Simulation:
+    return bestarm.simulate(algorithm, ARMS, repetitions=N, seed=seed, executor=executor)
+
+
+def assert_same(sim: Simulation, other: Simulation) -> None:
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(sim, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_number_of_threads_does_not_matter(name: str, workers: int) -> None:
+    with ThreadPoolExecutor(workers) as executor:
+        assert_same(simulated(ALGORITHMS[name], executor), simulated(ALGORITHMS[name]))
+
+
+def test_processes_play_the_same_games_as_threads() -> None:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        for algorithm in ALGORITHMS.values():
+            assert_same(simulated(algorithm, executor), simulated(algorithm))
+
+
+def test_another_interpreter_plays_the_same_games() -> None:
+    script = """
+import json, bestarm
+algorithm = bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein())
+sim = bestarm.simulate(algorithm, bestarm.clustered_arms(6, 2, 0.95), repetitions=80, seed=7)
+print(json.dumps(sim.queries.tolist()))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)  # noqa: S603
+    assert json.loads(run.stdout) == simulated(ALGORITHMS["PairwiseBAI"]).queries.tolist()
+
+
+def test_the_default_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = simulated(ALGORITHMS["PairwiseBAI"])
+    for cores in (1, 5):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        assert_same(simulated(ALGORITHMS["PairwiseBAI"]), expected)
+
+
+def test_other_seeds_play_other_games() -> None:
+    first, second = (simulated(ALGORITHMS["PairwiseBAI"], seed=seed) for seed in (7, 8))
+    assert (first.queries != second.queries).mean() > 0.9
+
+
+def test_games_of_one_simulation_differ() -> None:
+    assert len(set(simulated(ALGORITHMS["PairwiseBAI"]).queries.tolist())) > N / 2
+
+
+def test_the_first_games_do_not_depend_on_how_many_follow() -> None:
+    few = bestarm.simulate(ALGORITHMS["PairwiseBAI"], ARMS, repetitions=5, seed=7)
+    np.testing.assert_array_equal(few.queries, simulated(ALGORITHMS["PairwiseBAI"]).queries[:5])
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_simulation_records_the_games_that_were_played(name: str) -> None:
+    sim = simulated(ALGORITHMS[name])
+    for repetition in (0, 1, 41, N - 1):
+        game = play_game(ALGORITHMS[name], ARMS, repetition_rng(7, repetition))
+        assert sim.queries[repetition] == game.n_queries == game.counts.sum()
+        assert sim.rounds[repetition] == game.n_rounds
+        assert sim.winners[repetition] == game.best
+        assert tuple(np.flatnonzero(sim.candidates[repetition])) == game.candidates
+        assert sim.contradictions[repetition] == (game.contradiction is not None)
+        assert sim.reasons[repetition] == game.reason
+
+
+def test_repetitions_draw_from_children_of_the_seed() -> None:
+    children = np.random.SeedSequence(12).spawn(3)
+    for repetition, child in enumerate(children):
+        expected = np.random.default_rng(child).random(5)
+        np.testing.assert_array_equal(repetition_rng(12, repetition).random(5), expected)
+
+
+# What is computed from the games.
+
+
+def simulation(candidates: Any, means: Any = (0.3, 0.9, 0.9), queries: Any = None) -> Simulation:
+    """A simulation with these candidates at the end of its games."""
+    left = np.array(candidates, dtype=np.bool_)
+    n = len(left)
+    counts = np.arange(10, 10 + n) if queries is None else np.array(queries)
+    arms = bestarm.GaussianArms(means, np.eye(len(means)))
+    return Simulation(
+        algorithm=ALGORITHMS["PairwiseBAI"],
+        arms=arms,
+        queries=counts,
+        rounds=counts // 2,
+        winners=left.argmax(axis=1),
+        candidates=left,
+        contradictions=np.arange(n) % 2 == 1,
+        reasons=np.where(left.sum(axis=1) == 1, "decided", "budget"),
+    )
+
+
+def with_errors(wrong: int, n: int) -> Simulation:
+    return simulation([[1, 0, 0]] * wrong + [[0, 1, 0]] * (n - wrong))
+
+
+def test_an_error_is_a_game_that_lost_every_arm_with_the_largest_mean() -> None:
+    sim = simulation([[0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]])
+    assert sim.errors.tolist() == [False] * 6 + [True]
+    assert sim.error_rate == pytest.approx(1 / 7, rel=1e-14)
+    assert sim.decided.tolist() == [True, True, False, False, False, False, True]
+
+
+def test_one_best_arm_must_be_among_the_candidates() -> None:
+    sim = simulation([[1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1]], means=(0.1, 0.5, 0.2))
+    assert sim.errors.tolist() == [True, False, True, True]
+
+
+def test_games_that_end_by_their_budget_keep_their_candidates() -> None:
+    arms = bestarm.GaussianArms([0.0, 0.001, -50.0], np.eye(3))
+    sim = bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein(), max_rounds=200), arms, repetitions=30)
+    assert sim.rounds.tolist() == [200] * 30
+    assert sim.candidates.tolist() == [[True, True, False]] * 30
+    assert not sim.decided.any()
+    assert set(sim.reasons.tolist()) == {"budget"}
+    assert set(sim.winners.tolist()) == {0, 1}
+    assert sim.error_rate == 0.0
+
+
+@pytest.mark.parametrize(("wrong", "n"), [(3, 20), (1, 10), (19, 20), (50, 1000), (0, 7), (7, 7)])
+@pytest.mark.parametrize("confidence", [0.95, 0.5])
+def test_error_interval_is_that_of_clopper_and_pearson(wrong: int, n: int, confidence: float) -> None:
+    expected = binomtest(wrong, n).proportion_ci(confidence, method="exact")
+    assert with_errors(wrong, n).error_interval(confidence) == pytest.approx((expected.low, expected.high), rel=1e-10)
+
+
+def test_error_interval_in_closed_form() -> None:
+    assert with_errors(0, 10).error_interval() == pytest.approx((0.0, 1 - 0.025 ** (1 / 10)), rel=1e-10)
+    assert with_errors(10, 10).error_interval() == pytest.approx((0.025 ** (1 / 10), 1.0), rel=1e-10)
+    assert with_errors(0, 1).error_interval(0.9) == pytest.approx((0.0, 0.95), rel=1e-10)
+
+
+def test_mean_and_standard_error_of_the_queries() -> None:
+    sim = simulation([[0, 1, 0]] * 4, queries=[2, 4, 4, 10])
+    assert sim.repetitions == 4
+    assert sim.mean_queries == 5.0
+    assert sim.standard_error == pytest.approx(np.sqrt((9 + 1 + 1 + 25) / 3 / 4), rel=1e-14)
+
+
+def test_one_game_has_no_standard_error() -> None:
+    assert np.isnan(simulation([[0, 1, 0]]).standard_error)
+
+
+def test_frame_has_one_row_a_game() -> None:
+    frame = simulation([[0, 1, 0], [1, 0, 0], [1, 1, 1]], queries=[20, 30, 44]).to_frame()
+    assert {name: column.tolist() for name, column in frame.items()} == {
+        "queries": [20, 30, 44],
+        "rounds": [10, 15, 22],
+        "winner": [1, 0, 0],
+        "reason": ["decided", "decided", "budget"],
+        "n_candidates": [1, 1, 3],
+        "error": [False, True, False],
+        "contradiction": [False, True, False],
+    }
+
+
+def test_text_names_games_queries_and_error_rate() -> None:
+    sim = simulation([[0, 1, 0]] * 3 + [[1, 0, 0]], queries=[2000, 2000, 2000, 2400])
+    low, high = sim.error_interval()
+    assert str(sim) == f"4 games: 2,100 ± 100 queries, error rate 0.25 (95% interval {low:.3g} to {high:.3g})"
+
+
+# Failures and progress.
+
+
+class FailingArms(bestarm.GaussianArms):
+    """Arms whose draw fails once, in whichever game comes to it."""
+
+    def __init__(self, means: Any, covariance: Any, failing_draw: int) -> None:
+        super().__init__(means, covariance)
+        self._draws = itertools.count(1)
+        self._failing_draw = failing_draw
+
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        if next(self._draws) == self._failing_draw:
+            raise ArithmeticError("the source of rewards broke down")
+        return super().draw(n_rounds, rng)
+
+
+@pytest.mark.parametrize("failing_draw", [1, 25])
+def test_a_draw_that_fails_in_a_worker_reaches_the_caller(failing_draw: int) -> None:
+    arms = FailingArms(ARMS.means, ARMS.covariance, failing_draw)
+    with pytest.raises(ArithmeticError, match="the source of rewards broke down"):
+        bestarm.simulate(ALGORITHMS["PairwiseBAI"], arms, repetitions=40)
+    arms = FailingArms(ARMS.means, ARMS.covariance, failing_draw)
+    with (
+        ThreadPoolExecutor(2) as executor,
+        pytest.raises(ArithmeticError, match="the source of rewards broke down"),
+    ):
+        bestarm.simulate(ALGORITHMS["PairwiseBAI"], arms, repetitions=40, executor=executor)
+
+
+def test_a_failure_ends_games_that_would_never_end() -> None:
+    # Equal arms are never told apart; in an interpreter of its own, so that a hang fails the test and not the suite.
+    script = """
+import itertools, sys, bestarm
+class Arms(bestarm.GaussianArms):
+    draws = itertools.count(1)
+    def draw(self, n_rounds, rng):
+        if next(self.draws) == 40:
+            raise ArithmeticError("broke down")
+        return super().draw(n_rounds, rng)
+algorithm = bestarm.PairwiseBAI(0.01, bestarm.GaussianBernstein())
+try:
+    bestarm.simulate(algorithm, Arms([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]), repetitions=20)
+except ArithmeticError as error:
+    print("caught:", error)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603
+    assert run.stdout == "caught: broke down\n"
+
+
+@pytest.mark.parametrize("wanted", [None, False])
+def test_progress_is_silent_away_from_a_terminal(wanted: bool | None, capfd: pytest.CaptureFixture[str]) -> None:
+    bestarm.simulate(ALGORITHMS["PairwiseBAI"], ARMS, repetitions=3, progress=wanted)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_is_shown_on_the_standard_error_stream(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm"), ("COLUMNS", "80")):
+        monkeypatch.setenv(name, value)  # rich then takes the captured stream for a terminal
+    sim = bestarm.simulate(ALGORITHMS["PairwiseBAI"], ARMS, repetitions=3, progress=True)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "games" in shown.err
+    assert "100%" in shown.err
+    assert sim.repetitions == 3
