@@ -107,16 +107,17 @@ class GaussianArms(_JointLaw):
         # Equal rows of the covariance are arms with V_ij = 0: they share one column of every draw.
         _, first, column = np.unique(sigma, axis=0, return_index=True, return_inverse=True)
         self._column = column.reshape(-1) if first.size < mu.size else None
-        self._factor = _square_root(sigma if self._column is None else sigma[np.ix_(first, first)])
+        self._root = _square_root(sigma if self._column is None else sigma[np.ix_(first, first)])
+        self._widths = np.array([np.flatnonzero(row)[-1] + 1 if row.any() else 0 for row in self._root])
         super().__init__(mu, sigma)
 
     def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
         from bestarm.kernels import affine
 
-        noise = rng.standard_normal((n_rounds, self._factor.shape[0]))
-        means = self.means if self._column is None else np.zeros(self._factor.shape[1])
-        rows: NDArray[np.float64] = affine(noise, self._factor, means)
+        noise = rng.standard_normal((n_rounds, self._root.shape[1]))
+        means = self.means if self._column is None else np.zeros(len(self._root))
+        rows: NDArray[np.float64] = affine(noise, self._root, self._widths, means)
         return rows if self._column is None else rows[:, self._column] + self.means
 
     def __repr__(self) -> str:
@@ -124,9 +125,9 @@ class GaussianArms(_JointLaw):
 
 
 def _square_root(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix ``A`` with ``A' A = sigma``, one row a standard normal variable needed."""
+    """A matrix ``A`` with ``A A' = sigma``, one column a standard normal variable needed; triangular if it can be."""
     try:
-        return np.ascontiguousarray(np.linalg.cholesky(sigma).T)
+        return np.linalg.cholesky(sigma)
     except np.linalg.LinAlgError:  # singular, or not a covariance: the eigenvalues tell which
         eigenvalues, vectors = np.linalg.eigh(sigma)
     tolerance = EIGENVALUE_TOLERANCE * np.abs(eigenvalues).max()
@@ -135,7 +136,7 @@ def _square_root(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
             f"covariance must be positive semi-definite, its smallest eigenvalue is {float(eigenvalues[0])!r}"
         )
     positive = eigenvalues > eigenvalues.size * np.finfo(np.float64).eps * eigenvalues[-1]  # the rest is rounding
-    return np.ascontiguousarray((vectors[:, positive] * np.sqrt(eigenvalues[positive])).T)
+    return np.ascontiguousarray(vectors[:, positive] * np.sqrt(eigenvalues[positive]))
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,10 @@ class Simulation:
 
     def __str__(self) -> str:
         low, high = self.error_interval()
+        games = "1 game" if self.repetitions == 1 else f"{self.repetitions:,} games"
+        spread = "" if self.repetitions == 1 else f" ± {self.standard_error:,.0f}"
         return (
-            f"{self.repetitions} games: {self.mean_queries:,.0f} ± {self.standard_error:,.0f} queries, "
+            f"{games}: {self.mean_queries:,.0f}{spread} queries, "
             f"error rate {self.error_rate:.3g} (95% interval {low:.3g} to {high:.3g})"
         )
 

@@ -48,7 +48,7 @@ class DataWatch:
         first = rows[: LOOK - self._seen]
         self._seen += len(first)
         if self._bounds is None:
-            self._values.update(first[:, arms].ravel()[: 4 * FEW_VALUES].tolist())
+            self._values.update(first[:, arms].ravel().tolist())
             if len(self._values) > FEW_VALUES:
                 return False
         else:

@@ -29,7 +29,8 @@ class TriangularRegion:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slope ``h^2 / (2 d r (n0 - 1)) = eta / (d r)`` on the sum of squares, and offset ``-d / 2``."""
         d, n0 = self.indifference_zone, self.first_rounds
-        eta = np.expm1(-2.0 / (n0 - 1) * np.log(2.0 * delta / (n_arms - 1))) / 2.0
+        with np.errstate(over="ignore"):  # an infinite slope beats nobody
+            eta = np.expm1(-2.0 / (n0 - 1) * (np.log(2.0) + np.log(delta) - np.log(n_arms - 1))) / 2.0
         slope = np.where(rounds < n0, np.inf, eta / (d * rounds))  # h^2 = 2 eta (n0 - 1)
         return slope, np.full_like(slope, -d / 2.0)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from bestarm.algorithms import LUCB, Algorithm, HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.arms import GaussianArms, clustered_arms, difference_variances, equicorrelated_arms
-from bestarm.comparisons import GaussianBernstein
+from bestarm.comparisons import GaussianBernstein, StudentMixture
 from bestarm.complexity import lower_bound_gaussian
 from bestarm.simulation import simulate
 
@@ -72,15 +72,20 @@ def scenarios(sides: Iterable[str] = ("left", "right")) -> list[Scenario]:
     return [scenario for scenario in left + right if scenario.side in chosen]
 
 
-def algorithms(delta: float, keep: float = 2.0) -> dict[str, Algorithm]:
-    """The algorithms of the paper's figure; ``keep`` is that of Pairwise-BAI+."""
-    return {
+def algorithms(delta: float, keep: float = 2.0, sharp: bool = False) -> dict[str, Algorithm]:
+    """The algorithms of the paper's figure; ``keep`` is that of Pairwise-BAI+; ``sharp`` adds the Student mixture."""
+    paper: dict[str, Algorithm] = {
         "Hoeffding race": HoeffdingRace(delta, variances=1.0),
         "LUCB": LUCB(delta, variances=1.0),
         "Variance race": VarianceRace(delta),
         PAIRWISE_PLUS: PairwiseBAI(delta, GaussianBernstein(), keep=keep),
         PAIRWISE: PairwiseBAI(delta, GaussianBernstein()),
     }
+    ours: dict[str, Algorithm] = {
+        "Student mixture+": PairwiseBAI(delta, StudentMixture(), keep=keep),
+        "Student mixture": PairwiseBAI(delta, StudentMixture()),
+    }
+    return paper | ours if sharp else paper
 
 
 def run(

@@ -15,19 +15,27 @@ from numba import njit
 from bestarm.board import CANDIDATES, ENDED, FOREVER, GOING_ON, NEXT_LEAVE, QUERIED, QUERIES, ROUNDS
 
 compiled: Any = njit(nogil=True, cache=True, error_model="numpy")
+LONG = 9e18  # rounds beyond any game, and still an integer
+
+# Sums may be vectorised, that is, added up in another order; the order is the same in every call.
+summing: Any = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+# Part of its caller: no reference counting of the arrays it takes out of a board or a purse in every round.
+inlined: Any = njit(nogil=True, error_model="numpy", inline="always")
 
 
-@compiled
-def affine(noise, factor, means):  # type: ignore[no-untyped-def]
-    """``noise @ factor + means``, each row by itself: a row never depends on the block it is drawn in, as with BLAS."""
+@summing
+def affine(noise, root, widths, means):  # type: ignore[no-untyped-def]
+    """``noise @ root.T + means``, where row ``i`` of the root has ``widths[i]`` entries before its zeros.
+
+    Each row by itself: unlike with BLAS, no digit of a row depends on the block in which it is drawn.
+    """
     rows = np.empty((noise.shape[0], means.size))
     for r in range(rows.shape[0]):
         for i in range(means.size):
-            rows[r, i] = means[i]
-        for k in range(factor.shape[0]):
-            z = noise[r, k]
-            for i in range(means.size):
-                rows[r, i] += z * factor[k, i]
+            x = means[i]
+            for k in range(widths[i]):
+                x += noise[r, k] * root[i, k]
+            rows[r, i] = x
     return rows
 
 
@@ -80,7 +88,8 @@ def eliminate(board, keep, t):  # type: ignore[no-untyped-def]
         if bar[a] == 0.0 and board.beaten_round[arm] == t and not (contradiction and a == leader):
             bar[a] = np.inf
             tally[CANDIDATES] -= 1
-            board.last_round[arm] = np.int64(keep * t + 1e-9)
+            last = keep * t + 1e-9
+            board.last_round[arm] = np.int64(last) if last < LONG else FOREVER
             tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[arm])
 
 

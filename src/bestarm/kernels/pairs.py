@@ -28,7 +28,7 @@ def _may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignor
         crossed = False
         for b in range(a):
             d = means[b] - mean_a
-            lead = abs(d) - offset - (bar_a if d > 0.0 else bar[b])
+            lead = abs(d) - offset - (bar_a if d >= 0.0 else bar[b])
             crossed |= (lead >= 0.0) & (lead * lead >= slope_squared * squares[a, b])
         if crossed:
             return True

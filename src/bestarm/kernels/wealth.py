@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, QUERIES, ROUNDS, WITHIN_EPSILON
-from bestarm.kernels.base import absorb_means, compiled, eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.base import absorb_means, compiled, eliminate, inlined, leader_place, let_leave, mark, may_go_on
 
 IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
 FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
@@ -35,7 +35,7 @@ def _bet(i, bets, gain, largest, wealth, growth, total):  # type: ignore[no-unty
             total[i, j] += wealth[i, g, j] * grown
 
 
-@compiled
+@inlined
 def _fold(i, weights, purse):  # type: ignore[no-untyped-def]
     """Take the growth of the bets against ``i`` into their logarithms."""
     for j in range(purse.log_wealth.shape[0]):
@@ -46,7 +46,7 @@ def _fold(i, weights, purse):  # type: ignore[no-untyped-def]
                 purse.growth[i, g, j] = 1.0
 
 
-@compiled
+@inlined
 def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore[no-untyped-def]
     """What the bets against ``i`` gain in a round that is independent of the past; 0 for arms not queried."""
     most = cap / (1.0 + nu) if nu > -1.0 else np.inf
@@ -71,7 +71,7 @@ def _set_pool_gains(i, m, arms, differences, nu, cap, pool, t, sums, gain, large
     gain[i] = 0.0
 
 
-@compiled
+@inlined
 def _bet_against(i, t, nu, pool, differences, sums, board, bets, weights, cap, purse):  # type: ignore[no-untyped-def]
     """One round of bets that each queried arm is better than ``i`` by more than ``nu`` on average.
 
@@ -93,7 +93,7 @@ def _bet_against(i, t, nu, pool, differences, sums, board, bets, weights, cap, p
         _fold(i, weights, purse)
 
 
-@compiled
+@inlined
 def _bet_on_all(  # type: ignore[no-untyped-def]
     rows, r, t, board, sums, purse, near, scale, zone, epsilon, pool, bets, weights, cap
 ):

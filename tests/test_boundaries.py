@@ -1,0 +1,361 @@
+"""Boundaries against the same formulas with 50 digits, and what infinite ones do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import MPContext  # type: ignore[import-untyped]
+
+from bestarm import (
+    BernoulliArms,
+    EmpiricalBernstein,
+    GaussianArms,
+    GaussianBernstein,
+    PairwiseBAI,
+    VarianceRace,
+    bernoulli_variances,
+)
+from bestarm.algorithms import Algorithm
+from bestarm.algorithms.hoeffding_race import ChernoffIntervals
+from bestarm.algorithms.kim_nelson import TriangularRegion
+from bestarm.algorithms.lucb import LUCBIntervals
+from bestarm.algorithms.variance_race import BernsteinIntervals, GaussianIntervals
+from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
+from bestarm.comparisons.gaussian_bernstein import variance_inflation
+from bestarm.complexity import (
+    bound_b1,
+    bound_b2,
+    bound_g1,
+    bound_g2,
+    lower_bound_bernoulli,
+    lower_bound_gaussian,
+)
+
+mp = MPContext()  # a context of its own: the precision of others stays
+mp.dps = 50
+mpf = mp.mpf
+
+Number = Any  # of 50 digits
+
+# Round, number of arms, delta -> slope and offset.
+Formula = Callable[[Number, Number, Number], tuple[Number, Number]]
+
+ROUNDS = [3, 4, 5, 10, 30, 100, 137, 1000, 54_321, 10**6]
+ARMS = [2, 3, 10, 1000]
+DELTAS = [0.9, 0.1, 0.05, 1e-4, 1e-12]
+
+
+def paper_alpha(t: Number, K: Number, delta: Number) -> Number:
+    delta_t = delta / (2 * K**2 * t * (t + 1))
+    return mp.sqrt(mp.log(1 / delta_t) / (t - 1))
+
+
+def inflation(x: Number, f: str = "proved") -> Number:
+    if x < mpf(1) / 3:
+        return 1 / (1 - 2 * x)
+    return mp.exp(2 * x**2 + 1) if f == "proved" else mp.exp(2 * x + 1)
+
+
+def empirical_bernstein(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    a = paper_alpha(t, K, delta)
+    return mpf(3) / 2 * a * mp.sqrt(2), 9 * a**2
+
+
+def gaussian_proved(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    a = paper_alpha(t, K, delta)
+    return mpf(3) / 2 * a * mp.sqrt(2 * inflation(a)), mpf(0)
+
+
+def gaussian_published(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    a = paper_alpha(t, K, delta)
+    return mpf(3) / 2 * a * mp.sqrt(2 * inflation(a, "published")), mpf(0)
+
+
+def chernoff(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    return mp.sqrt(2 * mp.log(2 * K * t * (t + 1) / delta) / t), mpf(0)
+
+
+def gaussian_intervals(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    a = mp.sqrt(mp.log(4 * K * t * (t + 1) / delta) / (t - 1))
+    return a * mp.sqrt(2 * inflation(a)), mpf(0)
+
+
+def bernstein_intervals(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    x = mp.log(3 * K * t * (t + 1) / delta)
+    biased_sd = mp.sqrt((t - 1) / t)  # of an unbiased one
+    return biased_sd * mp.sqrt(2 * x / t), 3 * x / t
+
+
+def lucb_intervals(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+    return mp.sqrt(2 * mp.log(5 * K * t**4 / (4 * delta))), mpf(0)
+
+
+def triangular(d: float, n0: int) -> Formula:
+    def formula(r: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+        eta = ((2 * delta / (K - 1)) ** (-mpf(2) / (n0 - 1)) - 1) / 2
+        h2 = 2 * eta * (n0 - 1)
+        per_square = mpf(1) / (n0 - 1)  # S2 of one unit of the sum of squares
+        return mpf(d) / (2 * r) * h2 * per_square / mpf(d) ** 2, -mpf(d) / 2
+
+    return formula
+
+
+BOUNDARIES: list[tuple[Boundary, Formula]] = [
+    (EmpiricalBernstein(), empirical_bernstein),
+    (GaussianBernstein("proved"), gaussian_proved),
+    (GaussianBernstein("published"), gaussian_published),
+    (ChernoffIntervals(), chernoff),
+    (GaussianIntervals(), gaussian_intervals),
+    (BernsteinIntervals(), bernstein_intervals),
+    (LUCBIntervals(), lucb_intervals),
+    (TriangularRegion(0.1, 2), triangular(0.1, 2)),
+    (TriangularRegion(0.02, 3), triangular(0.02, 3)),
+]
+FIRST_LOOK: list[tuple[Boundary, int]] = [
+    (EmpiricalBernstein(), 3),
+    (GaussianBernstein("proved"), 3),
+    (GaussianBernstein("published"), 3),
+    (ChernoffIntervals(), 1),
+    (GaussianIntervals(), 2),
+    (BernsteinIntervals(), 2),
+    (LUCBIntervals(), 1),
+    (TriangularRegion(0.1, 2), 2),
+    (TriangularRegion(0.1, 10), 10),
+]
+
+
+def assert_equal_numbers(actual: np.floating, expected: Number, relative: float = 1e-12) -> None:
+    assert abs(mpf(float(actual)) - expected) <= relative * abs(expected), (actual, expected)
+
+
+@pytest.mark.parametrize(("boundary", "formula"), BOUNDARIES)
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("K", ARMS)
+def test_slopes_and_offsets_equal_the_formulas(boundary: Boundary, formula: Formula, K: int, delta: float) -> None:
+    if isinstance(boundary, TriangularRegion) and delta >= (K - 1) / 2:
+        K = 4  # KN needs delta < (K - 1) / 2
+    slopes, offsets = boundary.boundary(np.array(ROUNDS, dtype=np.float64), K, delta)
+    for t, slope, offset in zip(ROUNDS, slopes, offsets, strict=True):
+        expected_slope, expected_offset = formula(mpf(t), mpf(K), mpf(delta))
+        assert_equal_numbers(slope, expected_slope)
+        assert_equal_numbers(offset, expected_offset)
+
+
+EARLY = (ChernoffIntervals, GaussianIntervals, BernsteinIntervals, LUCBIntervals)
+
+
+@pytest.mark.parametrize(("boundary", "formula"), [pair for pair in BOUNDARIES if isinstance(pair[0], EARLY)])
+def test_boundaries_that_look_early_equal_the_formulas_there(boundary: Boundary, formula: Formula) -> None:
+    slopes, offsets = boundary.boundary(np.array([2.0]), 5, 0.1)
+    expected_slope, expected_offset = formula(mpf(2), mpf(5), mpf(0.1))
+    assert_equal_numbers(slopes[0], expected_slope)
+    assert_equal_numbers(offsets[0], expected_offset)
+
+
+@pytest.mark.parametrize(("boundary", "first_look"), FIRST_LOOK)
+def test_slopes_are_infinite_before_the_first_look_and_finite_from_there(boundary: Boundary, first_look: int) -> None:
+    slopes, offsets = boundary.boundary(np.arange(1.0, 50.0), 3, 0.1)
+    assert np.isposinf(slopes[: first_look - 1]).all()
+    assert np.isfinite(slopes[first_look - 1 :]).all()
+    assert np.isfinite(offsets[first_look - 1 :]).all()
+    assert not np.isnan(offsets).any()
+
+
+@pytest.mark.parametrize(("boundary", "first_look"), FIRST_LOOK)
+def test_slopes_and_offsets_only_shrink(boundary: Boundary, first_look: int) -> None:
+    """The screening of many pairs at once rests on it. LUCB's slope is in standard errors: it grows."""
+    slopes, offsets = boundary.boundary(np.arange(1.0, 20_000.0), 3, 0.1)
+    assert (np.diff(offsets[first_look - 1 :]) <= 0).all()
+    if not isinstance(boundary, LUCBIntervals):
+        assert (np.diff(slopes[first_look - 1 :]) < 0).all()
+
+
+def test_delta_t_divides_by_the_number_of_pairs_and_rounds() -> None:
+    """As in section 4 and appendix A of the paper, and not as in its event B1."""
+    t, K, delta = np.array([5.0]), 7, 0.05
+    alpha_squared = EmpiricalBernstein().boundary(t, K, delta)[1][0] / 9
+    delta_t = np.exp(-alpha_squared * (t[0] - 1))
+    assert delta_t == pytest.approx(delta / (2 * K**2 * 5 * 6), rel=1e-10)
+    assert abs(delta_t / (2 * K**2 * delta / (5 * 6)) - 1) > 0.99
+
+
+# --- f ---------------------------------------------------------------------------------------------------------------
+
+THIRD = 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("x", "proved", "published"),
+    [
+        (0.0, 1.0, 1.0),
+        (0.25, 2.0, 2.0),
+        (np.nextafter(THIRD, 0), 3.0, 3.0),
+        (THIRD, float(mp.exp(mpf(11) / 9)), float(mp.exp(mpf(5) / 3))),
+        (0.5, float(mp.exp(1.5)), float(mp.exp(2))),
+        (1.0, float(mp.exp(3)), float(mp.exp(3))),
+        (3.0, float(mp.exp(19)), float(mp.exp(7))),
+    ],
+)
+def test_inflation_below_at_and_above_one_third(x: float, proved: float, published: float) -> None:
+    assert variance_inflation(np.array([x]), "proved")[0] == pytest.approx(proved, rel=1e-12)
+    assert variance_inflation(np.array([x]), "published")[0] == pytest.approx(published, rel=1e-12)
+
+
+def test_the_published_inflation_is_the_smaller_one_only_above_one() -> None:
+    below, between, above = np.linspace(0, 0.333, 50), np.linspace(THIRD, 0.999, 50), np.linspace(1.001, 15, 50)
+    assert np.array_equal(variance_inflation(below, "published"), variance_inflation(below, "proved"))
+    assert (variance_inflation(between, "published") > variance_inflation(between, "proved")).all()
+    assert (variance_inflation(above, "published") < variance_inflation(above, "proved")).all()
+
+
+def test_the_proved_inflation_inverts_the_bound_of_the_proof() -> None:
+    """``Vhat >= V max(1 - 2a, exp(-1 - 2a^2))``: f is never less than one over it, so V <= f(a) Vhat."""
+    x = np.linspace(0.001, 10, 1000)
+    assert (variance_inflation(x) * np.maximum(1 - 2 * x, np.exp(-1 - 2 * x**2)) >= 1 - 1e-12).all()
+    published = variance_inflation(x, "published") * np.maximum(1 - 2 * x, np.exp(-1 - 2 * x**2))
+    assert (published[x > 1.01] < 1).all()
+
+
+# --- infinite boundaries ---------------------------------------------------------------------------------------------
+
+TINY = 5e-324  # the smallest delta there is: f overflows in the first rounds
+
+
+def infinite_rounds(boundary: Boundary, delta: float) -> int:
+    return int(np.isinf(boundary_chunk(boundary, 2, delta, 0)[0]).sum())
+
+
+@pytest.mark.parametrize("delta", [1e-300, TINY])
+@pytest.mark.parametrize(
+    ("algorithm", "boundary"),
+    [
+        (lambda delta: PairwiseBAI(delta, GaussianBernstein()), GaussianBernstein()),
+        (VarianceRace, GaussianIntervals()),
+    ],
+)
+def test_an_infinite_slope_beats_nobody_even_without_variance(
+    algorithm: Callable[[float], Algorithm], boundary: Boundary, delta: float
+) -> None:
+    n_infinite = infinite_rounds(boundary, delta)
+    assert n_infinite == 3  # round 3, or 2 and 3, would be looked at but overflow
+    game = algorithm(delta).start(2)
+    rows = np.tile([0.0, 1e9], (10, 1))
+    game.play(rows[:n_infinite])
+    assert game.eliminations == []
+    game.play(rows[n_infinite : n_infinite + 1])
+    assert [one.arm for one in game.eliminations] == [0]
+
+
+@pytest.mark.parametrize("K", [2, 1000])
+@pytest.mark.parametrize("delta", [1e-200, TINY])
+def test_kim_nelsons_slope_overflows_silently(K: int, delta: float) -> None:
+    slopes, _ = TriangularRegion(0.1, 2).boundary(np.arange(1.0, 5.0), K, delta)
+    assert np.isposinf(slopes).all()
+
+
+# --- chunks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("boundary", [boundary for boundary, _ in BOUNDARIES], ids=str)
+def test_chunks_equal_one_call_over_all_rounds(boundary: Boundary) -> None:
+    slopes, offsets = boundary.boundary(np.arange(1.0, 3 * CHUNK + 1), 4, 0.1)
+    chunks = [boundary_chunk(boundary, 4, 0.1, index) for index in range(3)]
+    np.testing.assert_array_equal(np.concatenate([chunk[0] for chunk in chunks]), slopes)
+    np.testing.assert_array_equal(np.concatenate([chunk[1] for chunk in chunks]), offsets)
+
+
+@pytest.mark.parametrize("boundary", [boundary for boundary, _ in BOUNDARIES], ids=str)
+def test_chunks_are_shared_and_cannot_be_written(boundary: Boundary) -> None:
+    slopes, offsets = boundary_chunk(boundary, 4, 0.1, 1)
+    again = boundary_chunk(boundary, 4, 0.1, 1)
+    assert again[0] is slopes
+    assert again[1] is offsets
+    for array in (slopes, offsets):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+
+
+def test_chunks_of_other_settings_are_others() -> None:
+    slopes = boundary_chunk(GaussianBernstein(), 4, 0.1, 0)[0]
+    others = [(GaussianBernstein("published"), 4, 0.1, 0), (GaussianBernstein(), 5, 0.1, 0)]
+    for other in (*others, (GaussianBernstein(), 4, 0.2, 0), (GaussianBernstein(), 4, 0.1, 1)):
+        assert not np.array_equal(boundary_chunk(*other)[0], slopes)
+
+
+# --- bounds on the number of queries ---------------------------------------------------------------------------------
+
+MEANS = [0.3, 0.7, 0.5, 0.6]
+BEST, OTHERS = 1, (0, 2, 3)
+VARIANCES = [0.5, 0.0, 0.3, 0.2]  # of the differences from the best arm
+
+
+def test_the_gaussian_lower_bound_has_the_variance_not_its_square() -> None:
+    def bound(power: int) -> float:
+        terms = (1 / np.log(1 + (MEANS[BEST] - MEANS[i]) ** 2 / VARIANCES[i] ** power) for i in OTHERS)
+        return float(2 * np.log(1 / (4 * 0.05)) * sum(terms))
+
+    assert lower_bound_gaussian(MEANS, VARIANCES, 0.05) == pytest.approx(bound(1), rel=1e-10)
+    assert abs(bound(2) / bound(1) - 1) > 0.1
+
+
+def test_the_bernoulli_lower_bound_is_the_one_of_the_statement() -> None:
+    gaps = [MEANS[BEST] - MEANS[i] for i in OTHERS]
+    variances = [VARIANCES[i] for i in OTHERS]
+    statement = sum(max(V / D**2, 1 / D) for V, D in zip(variances, gaps, strict=True))
+    proof = sum((V + D) / D**2 for V, D in zip(variances, gaps, strict=True))
+    bound = lower_bound_bernoulli(MEANS, VARIANCES, 0.05)
+    assert bound == pytest.approx(np.log(1 / (4 * 0.05)) / 8 * statement, rel=1e-10)
+    assert bound < np.log(1 / (4 * 0.05)) / 8 * proof  # the weaker of the two
+
+
+@pytest.mark.parametrize("bound", [lower_bound_bernoulli, lower_bound_gaussian])
+def test_lower_bounds_are_zero_for_delta_above_one_quarter(
+    bound: Callable[[list[float], list[float], float], float],
+) -> None:
+    assert [bound(MEANS, VARIANCES, delta) for delta in (0.25, 0.3, 0.9)] == [0.0, 0.0, 0.0]
+    assert bound(MEANS, VARIANCES, 0.2499) > 0
+
+
+def gaussian_arms() -> GaussianArms:
+    factor = np.random.default_rng(2).standard_normal((4, 4))
+    return GaussianArms(MEANS, factor @ factor.T)
+
+
+def pair(arms: GaussianArms | BernoulliArms, i: int, j: int) -> tuple[float, float]:
+    """Lead of ``j`` over ``i`` and variance of their difference."""
+    cov = arms.covariance
+    return float(arms.means[j] - arms.means[i]), float(cov[i, i] + cov[j, j] - 2 * cov[i, j])
+
+
+def cheapest(arms: GaussianArms | BernoulliArms, cost: Callable[[float, float], float]) -> list[float]:
+    better = {i: [j for j in range(4) if MEANS[j] > MEANS[i]] for i in OTHERS}
+    return [min(cost(*pair(arms, i, j)) for j in better[i]) for i in OTHERS]
+
+
+def bounded_cost(D: float, V: float) -> float:
+    return V / D**2 + 1 / D
+
+
+def gaussian_cost(D: float, V: float) -> float:
+    return max(V / D**2, 1.0)
+
+
+def test_upper_bounds_take_lambda_over_all_arms_but_the_best() -> None:
+    """At the best arm itself the minimum is over nobody, and infinite."""
+    bernoulli, gaussian = BernoulliArms(MEANS, 1.5 * bernoulli_variances(MEANS).smallest), gaussian_arms()
+    costs = cheapest(bernoulli, bounded_cost)
+    log_term = np.log(4 * max(costs) / 0.05)
+    assert bound_b1(bernoulli, 0.05) == pytest.approx(log_term * sum(costs), rel=1e-10)
+    against_best = [bounded_cost(*pair(bernoulli, i, BEST)) for i in OTHERS]
+    assert bound_b2(bernoulli, 0.05) == pytest.approx(log_term * sum(against_best), rel=1e-10)
+    costs = cheapest(gaussian, gaussian_cost)
+    assert bound_g1(gaussian, 0.05) == pytest.approx(np.log(4 * max(costs) / 0.05) * sum(costs), rel=1e-10)
+
+
+def test_the_second_gaussian_bound_has_lambda_over_all_arms_but_the_best() -> None:
+    arms = gaussian_arms()
+    ratios = [V / D**2 for D, V in (pair(arms, i, BEST) for i in OTHERS)]
+    log_term = np.log(4 / 0.05 / np.log(1 + 1 / max(ratios)))
+    expected = 3 * 4 + log_term * sum(1 / np.log(1 + 1 / ratio) for ratio in ratios)
+    assert bound_g2(arms, 0.05) == pytest.approx(expected, rel=1e-10)
