@@ -4,6 +4,8 @@ Every kind of arms has ``n_arms``, ``means``, ``covariance``, ``best`` and ``dra
 call or in several from the same generator are the same rows: the size of a block never changes a game.
 """
 
+from __future__ import annotations  # numpy.random is loaded when first used
+
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -127,7 +129,7 @@ class GaussianArms(_JointLaw):
 def _square_root(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     """A matrix ``A`` with ``A A' = sigma``, one column a standard normal variable needed; triangular if it can be."""
     try:
-        return np.linalg.cholesky(sigma)
+        return np.asarray(np.linalg.cholesky(sigma), dtype=np.float64)
     except np.linalg.LinAlgError:  # singular, or not a covariance: the eigenvalues tell which
         eigenvalues, vectors = np.linalg.eigh(sigma)
     tolerance = EIGENVALUE_TOLERANCE * np.abs(eigenvalues).max()

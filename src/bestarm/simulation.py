@@ -1,9 +1,10 @@
 """Many games, in parallel, reproducible from one seed whatever the number of workers."""
 
+from __future__ import annotations  # numpy.random and the executors are loaded when first used
+
 import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
@@ -18,6 +19,8 @@ from bestarm.checks import check_count, check_open_unit
 from bestarm.comparisons.boundary import CHUNK
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
     import pandas
 
 FIRST_BLOCK = 64  # rounds drawn at once in the beginning: short games should not pay for long ones
@@ -133,7 +136,7 @@ class Simulation:
             return float("nan")
         return float(self.queries.std(ddof=1) / np.sqrt(self.repetitions))
 
-    def to_frame(self) -> "pandas.DataFrame":
+    def to_frame(self) -> pandas.DataFrame:
         """One row a game, as a pandas data frame (``pip install 'bestarm[frames]'``)."""
         try:
             import pandas
@@ -232,6 +235,8 @@ def _in_threads(
     algorithm: Algorithm, arms: Arms, seed: int, batches: list[NDArray[np.int64]], progress: bool | None
 ) -> list[_Batch]:
     """Play on threads of our own; an interrupt stops games under way at their next block."""
+    from concurrent.futures import ThreadPoolExecutor
+
     stop = Event()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
@@ -244,6 +249,8 @@ def _in_threads(
 
 def _gather(futures: list[Future[_Batch]], progress: bool | None) -> list[_Batch]:
     """The results in the order of submission; what has not started is cancelled if one fails."""
+    from concurrent.futures import as_completed
+
     try:
         with _progress_bar(len(futures), progress) as advance:
             for future in as_completed(futures):
