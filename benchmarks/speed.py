@@ -179,6 +179,36 @@ def ratios() -> Table:
     return table
 
 
+def convex() -> Table:
+    """Convex-BAI games of 100,000 rounds on one core, and how often the solver ran."""
+    table = Table(title="Convex-BAI, 100,000 rounds, one core")
+    for heading in ("K", "look", "seconds", "asked", "rounds looked at", "arms solved", "not certified"):
+        table.add_column(heading, justify="right")
+    for n_arms, largest_lead, asked in ((5, 0.06, "≤ 60"), (20, 0.25, "≤ 300")):
+        means = np.linspace(0.5, 0.5 - largest_lead, n_arms)
+        arms = bestarm.BernoulliArms(means, bestarm.bernoulli_variances(means).independent)
+        for growth, name in ((1.0, "every round"), (1.005, "default")):
+            algorithm = bestarm.ConvexBAI(
+                0.05, bestarm.ConvexBernstein(), keep=98, max_rounds=100_000, check_growth=growth
+            )
+            game = algorithm.start(n_arms)
+            rows = arms.draw(100_000, repetition_rng(0, 0))
+            taken = seconds(lambda game=game, rows=rows: game.play(rows))  # type: ignore[misc]
+            looked, solved, unknown = game.diagnostics.values()
+            table.add_row(
+                *(
+                    str(n_arms),
+                    name,
+                    f"{taken:.2f}",
+                    asked,
+                    f"{looked / game.n_rounds:.1%}",
+                    f"{solved:,}",
+                    f"{unknown:,}",
+                )
+            )
+    return table
+
+
 def costs() -> Table:
     """Cost of a round against the number of arms."""
     table = Table(title="Cost of a round against K, nobody eliminated, µs")
@@ -198,4 +228,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore", bestarm.DataWarning)  # coins are coins
     console.print(ratios())
     console.print(sharp())
+    console.print(convex())
     console.print(costs())

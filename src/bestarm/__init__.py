@@ -6,6 +6,7 @@ Paired, covariance-adaptive best arm identification with a guarantee.
 from bestarm import complexity
 from bestarm.algorithms import (
     LUCB,
+    ConvexBAI,
     DataWarning,
     Elimination,
     Game,
@@ -26,7 +27,14 @@ from bestarm.arms import (
     equicorrelated_arms,
     gaussian_worst_case_arms,
 )
-from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, StudentMixture
+from bestarm.comparisons import (
+    Betting,
+    ConvexBernstein,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    Portfolio,
+    StudentMixture,
+)
 from bestarm.moments import Moments
 from bestarm.simulation import Simulation, simulate
 
@@ -37,6 +45,8 @@ __all__ = [
     "Arms",
     "BernoulliArms",
     "Betting",
+    "ConvexBAI",
+    "ConvexBernstein",
     "DataWarning",
     "Elimination",
     "EmpiricalBernstein",
@@ -49,6 +59,7 @@ __all__ = [
     "Moments",
     "PairwiseBAI",
     "PoolArms",
+    "Portfolio",
     "Simulation",
     "StudentMixture",
     "TableArms",

@@ -90,6 +90,22 @@ def new_purse(n_arms: int, weights: NDArray[np.float64]) -> Purse:
     )
 
 
+class Folio(NamedTuple):
+    """The portfolio against each arm: its bets on the others, its wealth, and when its bets are renewed."""
+
+    bets: NDArray[np.float64]  # (K, K): row i, column j: the share bet on j against i
+    log_wealth: NDArray[np.float64]  # (K)
+    renewal: NDArray[np.int64]  # (1): the bets are renewed after this round
+
+
+def new_folio(n_arms: int) -> Folio:
+    """Portfolios before the first round: nothing is bet."""
+    return Folio(np.zeros((n_arms, n_arms)), np.zeros(n_arms), np.full(1, FIRST_RENEWAL))
+
+
+FIRST_RENEWAL = 8
+
+
 class Duel(NamedTuple):
     """The state of one LUCB game with K arms."""
 

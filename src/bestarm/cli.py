@@ -111,6 +111,44 @@ def figure1(
     console.print(f"Wrote {output / 'figure1.csv'} and {output / 'figure1.png'}.", highlight=False)
 
 
+@reproduce.command()
+def convex(
+    repetitions: Annotated[int, typer.Option(help="Games of the sharp rules at each point.")] = 50,
+    delta: Annotated[float, typer.Option(help="Probability of error allowed.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of all games.")] = 0,
+    gap: Annotated[list[float], typer.Option(help="Gaps of the last arm; repeat the option for several.")] = [],  # noqa: B006
+    output: Annotated[Path, typer.Option(help="Folder for convex.csv and convex.png.")] = Path("figures"),
+) -> None:
+    """Appendix B: an arm that is nearly an average of others, against pairs and against combinations."""
+    from rich.progress import Progress
+
+    from bestarm.experiments import convex as experiment
+    from bestarm.report.convex import convex_tables, plot_convex
+
+    console = Console()
+    try:
+        players = experiment.algorithms(delta)
+        bestarm.checks.check_count("repetitions", repetitions, least=2)
+        bestarm.checks.check_count("seed", seed, least=0)
+        for value in gap:
+            if not 0 < value <= 0.25:
+                raise ValueError(f"gap must lie above 0 and be at most 0.25, got {value!r}")
+        output.mkdir(parents=True, exist_ok=True)
+    except (ValueError, OSError) as error:
+        raise _refuse(str(error)) from error
+    gaps = sorted(set(gap), reverse=True) or experiment.GAPS
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("convex", total=2 * len(gaps) * len(players))
+        points = experiment.run(delta, repetitions, seed, gaps, on_point=lambda point: progress.advance(task))
+    experiment.write_csv(points, output / "convex.csv")
+    plot_convex(points, output / "convex.png")
+    for table in convex_tables(points):
+        console.print(table)
+    for sentence in experiment.findings(points):
+        console.print(sentence, highlight=False)
+    console.print(f"Wrote {output / 'convex.csv'} and {output / 'convex.png'}.", highlight=False)
+
+
 @app.command()
 def validate(
     games: Annotated[int, typer.Option(help="Games for each cell.")] = 2000,

@@ -1,5 +1,6 @@
 """One file an algorithm; `bestarm.algorithms.game` is the ask/tell state that all share."""
 
+from bestarm.algorithms.convex import ConvexBAI
 from bestarm.algorithms.data_kind import DataWarning
 from bestarm.algorithms.game import Algorithm, Elimination, Game, Intervals
 from bestarm.algorithms.hoeffding_race import HoeffdingRace
@@ -11,6 +12,7 @@ from bestarm.algorithms.variance_race import VarianceRace
 __all__ = [
     "LUCB",
     "Algorithm",
+    "ConvexBAI",
     "DataWarning",
     "Elimination",
     "Game",

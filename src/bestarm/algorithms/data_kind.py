@@ -10,6 +10,7 @@ from bestarm.moments import Moments
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10
 SMALL_SPREAD = 0.05
+CALLER = 5  # frames between a warning and the line that fed the game: _judge, look, Game._look, tell or play
 
 
 class DataWarning(UserWarning):
@@ -62,7 +63,7 @@ class DataWatch:
 
     def _judge(self) -> None:
         if self._bounds is None:
-            warnings.warn(few_values_warning(), DataWarning, stacklevel=4)
+            warnings.warn(few_values_warning(), DataWarning, stacklevel=CALLER)
             return
         rows = np.concatenate(self._rows)
         rows = rows[:, ~np.isnan(rows).any(axis=0)]
@@ -70,4 +71,4 @@ class DataWatch:
             return
         spread = float(np.sqrt(Moments.of(rows).difference_variances.max()))
         if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
-            warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=4)
+            warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=CALLER)

@@ -26,6 +26,14 @@ class Evidence(Protocol):
         """Play rounds from whole rows until the end; the number of rows used."""
         ...
 
+    def diagnostics(self) -> dict[str, int]:
+        """What the evidence counts besides queries."""
+        ...
+
+    def weights(self, arm: int) -> dict[int, float] | None:
+        """The weights of the combination that beat an arm, where combinations are compared."""
+        ...
+
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         """A lower confidence bound for ``mu_j - mu_i`` from the rounds that the two shared.
 
@@ -76,6 +84,12 @@ class BoundaryEvidence:
             if played < len(block):
                 break
         return used
+
+    def diagnostics(self) -> dict[str, int]:
+        return {}
+
+    def weights(self, arm: int) -> None:
+        return None
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         raise TypeError(NO_DIFFERENCES)
@@ -144,7 +158,11 @@ class EliminationLearner:
             round=int(board.beaten_round[arm]),
             by=int(board.beaten_by[arm]),
             margin=float(board.margin[arm]),
+            weights=self.evidence.weights(arm),
         )
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         return self.evidence.lead_bound(i, j, simultaneous)
+
+    def diagnostics(self) -> dict[str, int]:
+        return self.evidence.diagnostics()

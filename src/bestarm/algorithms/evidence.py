@@ -3,10 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import BoundaryEvidence
-from bestarm.board import FOREVER, QUERIED, ROUNDS, Board, new_board, new_purse
+from bestarm.algorithms.elimination import NO_DIFFERENCES, BoundaryEvidence
+from bestarm.board import FOREVER, QUERIED, ROUNDS, Board, new_board, new_folio, new_purse
 from bestarm.comparisons.betting import CAP, Betting
 from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
+
+SOLVER_STEPS = 200  # far beyond what the solver needs; then an arm counts as not beaten
 
 
 def shared_rounds(board: Board, i: int, j: int) -> int:
@@ -28,6 +30,12 @@ class PairEvidence:
         self.play = self._judged.play
         self._comparison = comparison
         self._delta = delta
+
+    def diagnostics(self) -> dict[str, int]:
+        return {}
+
+    def weights(self, arm: int) -> None:
+        return None
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         n, K = shared_rounds(self.board, i, j), self.board.arms.size
@@ -56,27 +64,43 @@ class WealthEvidence:
     Bounds on differences need the rewards themselves, so these are kept.
     """
 
-    def __init__(self, n_arms: int, betting: Betting, delta: float, keep: float, zone: float, epsilon: float) -> None:
+    def __init__(
+        self,
+        n_arms: int,
+        betting: Betting,
+        delta: float,
+        keep: float,
+        zone: float,
+        epsilon: float,
+        portfolio: bool = False,
+    ) -> None:
         from bestarm.kernels import race_wealth
 
         self.board = new_board(n_arms)
         self._kernel = race_wealth
         self._betting = betting
-        self._delta = delta
         weights, scale = np.array(betting.weights), betting.scale
         self._state = (
             np.zeros((n_arms, n_arms)),
             new_purse(n_arms, weights),
             new_purse(n_arms if epsilon > 0 else 1, weights),
+            new_folio(n_arms if portfolio else 0),
         )
         self._settings = (float(keep), zone * scale, epsilon * scale, scale, betting.pool or 0)
-        self._bets = (np.array(betting.bets), weights, CAP, (n_arms - 1) / delta)
+        self._threshold = (2 if portfolio else 1) * (n_arms - 1) / delta
+        self._bets = (np.array(betting.bets), weights, CAP, self._threshold)
         self._history: list[NDArray[np.float64]] = []
 
     def play(self, rows: NDArray[np.float64], max_rounds: int, max_queries: int) -> int:
         used = int(self._kernel(rows, max_rounds, max_queries, self.board, *self._state, *self._settings, *self._bets))
         self._history.append(rows[:used].copy())
         return used
+
+    def diagnostics(self) -> dict[str, int]:
+        return {}
+
+    def weights(self, arm: int) -> None:
+        return None
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         n, K = shared_rounds(self.board, i, j), self.board.arms.size
@@ -86,5 +110,32 @@ class WealthEvidence:
         differences = self._history[0][:n, j] - self._history[0][:n, i]
         if n == self._betting.pool:
             return float(differences.mean())
-        log_threshold = np.log((K - 1) / self._delta) + (np.log(K) if simultaneous else 0.0)
+        log_threshold = np.log(self._threshold) + (np.log(K) if simultaneous else 0.0)
         return self._betting.lower_bound(differences, float(log_threshold))
+
+
+class ConvexEvidence:
+    """Moments of all differences, judged by a boundary for convex combinations."""
+
+    def __init__(
+        self, n_arms: int, comparison: Boundary, delta: float, keep: float, growth: float, sparsity: int
+    ) -> None:
+        from bestarm.kernels import race_convex
+
+        self._proofs = np.zeros((n_arms, n_arms))
+        self.counts = np.zeros(3, dtype=np.int64)
+        warm, next_check = np.zeros((n_arms, n_arms)), np.zeros(1, dtype=np.int64)
+        settings = (float(keep), float(growth), sparsity, SOLVER_STEPS, warm, self._proofs, self.counts, next_check)
+        self._judged = BoundaryEvidence(new_board(n_arms), comparison, delta, race_convex, settings)
+        self.board = self._judged.board
+        self.play = self._judged.play
+
+    def diagnostics(self) -> dict[str, int]:
+        rounds, arms, uncertified = self.counts.tolist()
+        return {"rounds looked at": rounds, "arms solved": arms, "not certified": uncertified}
+
+    def weights(self, arm: int) -> dict[int, float]:
+        return {int(j): float(self._proofs[arm, j]) for j in np.flatnonzero(self._proofs[arm])}
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        raise TypeError(NO_DIFFERENCES)

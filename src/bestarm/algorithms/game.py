@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.algorithms.data_kind import DataWatch
+from bestarm.algorithms.data_kind import LOOK, DataWatch
 from bestarm.checks import check_n_arms
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -14,12 +14,16 @@ LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Elimination:
-    """An arm that was beaten: in which round, by whom, and by how much its boundary was exceeded."""
+    """An arm that was beaten: in which round, by whom, and by how much its boundary was exceeded.
+
+    Where a convex combination of arms beat it, ``weights`` holds those above zero by arm, and ``by`` is the heaviest.
+    """
 
     arm: int
     round: int
     by: int
     margin: float
+    weights: dict[int, float] | None = None
 
 
 class Learner(Protocol):
@@ -66,6 +70,10 @@ class Learner(Protocol):
 
     def contradiction(self) -> Elimination | None:
         """The evidence against the last candidate, where every candidate was beaten in one round."""
+        ...
+
+    def diagnostics(self) -> dict[str, int]:
+        """What the learner counts besides queries."""
         ...
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
@@ -182,6 +190,11 @@ class Game:
         return self._learner.contradiction()
 
     @property
+    def diagnostics(self) -> dict[str, int]:
+        """Counts of the work behind the game: of Convex-BAI, how often its solver ran and could not certify a sign."""
+        return self._learner.diagnostics()
+
+    @property
     def regret_bound(self) -> float:
         """How much better than `best` any arm can still be, at level delta, at any time and for free.
 
@@ -231,9 +244,9 @@ class Game:
         row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
         row[0, self._asked] = values
         self._check(row)
-        self._look(row, self._asked)
-        self._asked = None
+        asked, self._asked = self._asked, None
         self._learner.absorb(row)
+        self._look(row, asked)
 
     def play(self, rows: ArrayLike) -> int:
         """Play many rounds at once from whole rows, one column an arm; returns the number of rows used.
@@ -251,13 +264,15 @@ class Game:
         self._check(block)
         self._asked = None
         used = self._learner.absorb(block)
-        self._look(block[:used], self._learner.queried())  # these were queried all along
+        queried_all_along = np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))
+        self._look(block[:used], queried_all_along)
         return used
 
     def _look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> None:
-        """Show the first rounds to the watch, until it has seen enough."""
-        if self._watch is not None and not self._watch.look(rows, arms):
-            self._watch = None
+        """Show the first rounds to the watch, until it has seen enough; it may warn, and warnings may be errors."""
+        watch, self._watch = self._watch, None
+        if watch is not None and watch.look(rows, arms):
+            self._watch = watch
 
     def _check(self, rows: NDArray[np.float64]) -> None:
         """Refuse rewards that are not finite or out of bounds."""

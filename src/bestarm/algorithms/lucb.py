@@ -130,3 +130,6 @@ class _LUCBLearner:
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         raise TypeError(NO_DIFFERENCES)
+
+    def diagnostics(self) -> dict[str, int]:
+        return {}

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import PairwiseBAI
+from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.arms import (
     Arms,
     BernoulliArms,
@@ -24,7 +24,14 @@ from bestarm.arms import (
     bernoulli_variances,
     difference_variances,
 )
-from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, StudentMixture
+from bestarm.comparisons import (
+    Betting,
+    ConvexBernstein,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    Portfolio,
+    StudentMixture,
+)
 from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
 from bestarm.simulation import simulate
 
@@ -33,6 +40,8 @@ POOL = 300  # items of a pool
 EPSILON = 0.1
 PAPER_GAMES = 20  # the paper's rule is there for its cost only
 PAPER_HORIZON = 20  # times the horizon of the sharp rule
+MANY = 50
+HARD = ("near ties", "equal means")
 CONFIDENCE = 0.95  # of the verdict over all cells together
 
 
@@ -46,7 +55,7 @@ class Cell:
     delta: float
     option: str
     assumption_holds: bool
-    algorithm: PairwiseBAI
+    algorithm: PairwiseBAI | ConvexBAI
     arms: Arms
 
 
@@ -154,35 +163,42 @@ def broken_laws(n_arms: int) -> dict[str, Arms]:
     return {"discrete: rare large wins": TableArms(rare), "skewed: exponential best arm": TableArms(skewed)}
 
 
+Comparison = StudentMixture | Betting | Portfolio | ConvexBernstein
+
+
+def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: float = 0.0, holds: bool = True) -> Cell:
+    pool = getattr(comparison, "pool", None) is not None
+    option = "pool" if pool else "epsilon" if epsilon else ""
+    horizon = HORIZON[arms.n_arms]
+    algorithm: PairwiseBAI | ConvexBAI
+    if isinstance(comparison, StudentMixture | Betting):
+        algorithm = PairwiseBAI(delta, comparison, epsilon=epsilon, max_rounds=horizon)
+    else:
+        algorithm = ConvexBAI(delta, comparison, epsilon=epsilon, max_rounds=horizon)
+    return Cell(type(comparison).__name__, law, arms.n_arms, delta, option, holds, algorithm, arms)
+
+
 def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0.01)) -> Iterator[Cell]:
     """The whole grid, or a part of it."""
     for K in n_arms:
         for delta in deltas:
-
-            def cell(
-                comparison: StudentMixture | Betting,
-                law: str,
-                arms: Arms,
-                epsilon: float = 0.0,
-                holds: bool = True,
-                K: int = K,
-                delta: float = delta,
-            ) -> Cell:
-                pool = isinstance(comparison, Betting) and comparison.pool is not None
-                option = "pool" if pool else "epsilon" if epsilon else ""
-                algorithm = PairwiseBAI(delta, comparison, epsilon=epsilon, max_rounds=HORIZON[K])
-                return Cell(type(comparison).__name__, law, K, delta, option, holds, algorithm, arms)
-
             for law, arms in gaussian_laws(K).items():
-                yield cell(StudentMixture(), law, arms)
-                yield cell(StudentMixture(), law, arms, epsilon=EPSILON)
+                yield _cell(StudentMixture(), law, arms, delta)
+                yield _cell(StudentMixture(), law, arms, delta, epsilon=EPSILON)
             for law, arms in bounded_laws(K).items():
-                yield cell(Betting(), law, arms)
-                yield cell(Betting(), law, arms, epsilon=EPSILON)
+                yield _cell(Betting(), law, arms, delta)
+                yield _cell(Betting(), law, arms, delta, epsilon=EPSILON)
+                if K < MANY or law in HARD:  # portfolios of many arms take long
+                    yield _cell(Portfolio(), law, arms, delta)
+                    yield _cell(Portfolio(), law, arms, delta, epsilon=EPSILON)
+                if K < MANY:
+                    yield _cell(ConvexBernstein(), law, arms, delta)
             for law, scores in bounded_tables(K).items():
-                yield cell(Betting(pool=POOL), law, PoolArms(scores))
+                yield _cell(Betting(pool=POOL), law, PoolArms(scores), delta)
+                if K < MANY:
+                    yield _cell(Portfolio(pool=POOL), law, PoolArms(scores), delta)
             for law, arms in broken_laws(K).items():
-                yield cell(StudentMixture(), law, arms, holds=False)
+                yield _cell(StudentMixture(), law, arms, delta, holds=False)
 
 
 def errors_of(cell: Cell, games: int, seed: int) -> tuple[NDArray[np.bool_], float, float]:

@@ -1,8 +1,21 @@
 """The compiled inner loops."""
 
 from bestarm.kernels.base import affine, all_within
+from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.intervals import lucb, race_intervals
 from bestarm.kernels.pairs import race_pairs
 from bestarm.kernels.wealth import log_wealth, race_wealth
 
-__all__ = ["affine", "all_within", "log_wealth", "lucb", "race_intervals", "race_pairs", "race_wealth"]
+__all__ = [
+    "affine",
+    "all_within",
+    "convex_sign",
+    "log_wealth",
+    "lucb",
+    "nonnegative_minimum",
+    "race_convex",
+    "race_intervals",
+    "race_pairs",
+    "race_wealth",
+    "sparse_sign",
+]

@@ -9,7 +9,7 @@ ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test
 
 
 @compiled
-def _absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyped-def]
+def absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyped-def]
     """Welford's update of the centred sums of squares of every arm and every difference."""
     for a in range(m):
         deviation_a = deviation[a]
@@ -99,7 +99,7 @@ def race_pairs(  # type: ignore[no-untyped-def]
         share = 1.0 / t
         absorb_means(rows, r, share, m, arms, means, deviation)
         if t <= learn_until:
-            _absorb_squares(1.0 - share, m, deviation, own, squares)
+            absorb_squares(1.0 - share, m, deviation, own, squares)
         slope, offset, scale = slopes[r], offsets[r] - zone, 1.0 / (t - 1.0)
         if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
             if linear or _may_be_beaten(m, means, squares, bar, slope, offset, scale):

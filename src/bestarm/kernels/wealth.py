@@ -4,8 +4,13 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, QUERIES, ROUNDS, WITHIN_EPSILON
 from bestarm.kernels.base import absorb_means, compiled, eliminate, inlined, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.convex import differences_from, nonnegative_minimum
+from bestarm.kernels.pairs import absorb_squares
 
 IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
+RENEWAL = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
+FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
+MOST = 0.95  # the largest share of a portfolio that is bet
 FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
 
 
@@ -114,10 +119,61 @@ def _bet_on_all(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _judge_wealth(board, sums, purse, zone, threshold, t):  # type: ignore[no-untyped-def]
+def _invest(rows, r, t, board, sums, folio, scale, pool, cap):  # type: ignore[no-untyped-def]
+    """One round of the portfolios, with the bets chosen before it; no more than ``cap`` of one can be lost."""
+    arms, m = board.arms, board.tally[QUERIED]
+    for a in range(m):
+        if board.bar[a] > 0.0:
+            continue
+        i = arms[a]
+        gain, stake = 0.0, 0.0
+        for b in range(m):
+            j = arms[b]
+            if j != i and folio.bets[i, j] > 0.0:
+                y = _null_mean(0.0, pool, t, sums[i, j])
+                gain += folio.bets[i, j] * ((rows[r, j] - rows[r, i]) * scale - y)
+                stake += folio.bets[i, j] * (1.0 + y)
+        if stake > cap:
+            gain *= cap / stake
+        folio.log_wealth[i] += np.log(1.0 + gain)
+
+
+@compiled
+def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
+    """Choose the bets that would have grown fastest, to second order: ``max <b, m> - b' M b / 2``, ``b >= 0``.
+
+    ``m`` and ``M`` are the means and second moments of the differences so far, the latter with a ridge that fades: in
+    the beginning there is more to fit than to learn.
+    """
+    m, arms = board.tally[QUERIED], board.arms
+    means, moments, w = np.empty(m - 1), np.empty((m - 1, m - 1)), np.empty(m - 1)
+    for a in range(m):
+        if board.bar[a] > 0.0:
+            continue
+        i = arms[a]
+        others = np.concatenate((arms[:a], arms[a + 1 : m]))
+        differences_from(a, board, m, t, means, moments)
+        for j in range(m - 1):
+            means[j] *= scale
+        for j in range(m - 1):
+            for k in range(m - 1):
+                moments[j, k] = moments[j, k] * scale * scale + means[j] * means[k]
+        for j in range(m - 1):
+            moments[j, j] *= 1.0 + FADING / t
+            w[j] = folio.bets[i, others[j]]
+        nonnegative_minimum(means, moments, w, 3 * m)
+        total = w.sum()
+        for j in range(m - 1):
+            folio.bets[i, others[j]] = w[j] * min(1.0, MOST / total) if total > 0.0 else 0.0
+        folio.bets[i, i] = 0.0
+
+
+@compiled
+def _judge_wealth(board, sums, purse, folio, zone, threshold, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
 
-    With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number.
+    With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number. A portfolio
+    counts as much as all pairs together.
     """
     K, found = board.arms.size, False
     for a in range(board.tally[QUERIED]):
@@ -125,6 +181,8 @@ def _judge_wealth(board, sums, purse, zone, threshold, t):  # type: ignore[no-un
         if board.bar[a] > 0.0:
             continue
         summed, by = 0.0, -1
+        if folio.log_wealth.size == K:
+            summed = (K - 1) * np.exp(folio.log_wealth[i])
         for j in range(K):
             if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
                 summed += purse.total[i, j]
@@ -167,6 +225,7 @@ def race_wealth(  # type: ignore[no-untyped-def]
     sums,
     purse,
     near,
+    folio,
     keep,
     zone,
     epsilon,
@@ -180,7 +239,8 @@ def race_wealth(  # type: ignore[no-untyped-def]
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
     Rewards are scaled to an interval of length one. With a positive ``epsilon`` the game also ends when the leader is
-    within it, with a positive ``pool`` after so many rounds. Returns the rows used.
+    within it, with a positive ``pool`` after so many rounds. With a folio of all arms (an empty one switches it off)
+    half of the wealth is in portfolios. Returns the rows used.
     """
     tally = board.tally
     for r in range(rows.shape[0]):
@@ -191,8 +251,14 @@ def race_wealth(  # type: ignore[no-untyped-def]
         tally[ROUNDS] = t
         tally[QUERIES] += m
         absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
+        if folio.log_wealth.size == board.arms.size:
+            absorb_squares(1.0 - 1.0 / t, m, board.deviation, board.own, board.squares)
+            _invest(rows, r, t, board, sums, folio, scale, pool, cap)
+            if t == folio.renewal[0]:
+                _renew_bets(t, board, folio, scale)
+                folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
         _bet_on_all(rows, r, t, board, sums, purse, near, scale, zone, epsilon, pool, bets, weights, cap)
-        if _judge_wealth(board, sums, purse, zone, threshold, t):
+        if _judge_wealth(board, sums, purse, folio, zone, threshold, t):
             eliminate(board, keep, t)
         if tally[CANDIDATES] > 1:
             if epsilon > 0.0 and _leader_near(board, near, threshold):

@@ -19,7 +19,8 @@ COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#C
 T = TypeVar("T")
 
 
-def _unique(values: Iterable[T]) -> list[T]:
+def unique(values: Iterable[T]) -> list[T]:
+    """The values in the order in which they first come."""
     return list(dict.fromkeys(values))
 
 
@@ -28,13 +29,13 @@ def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    for side in _unique(bar.side for bar in bars):
+    for side in unique(bar.side for bar in bars):
         mine = [bar for bar in bars if bar.side == side]
         table = Table(title=f"Mean queries ± standard error, by {mine[0].parameter}", box=SIMPLE_HEAD, pad_edge=False)
         table.add_column("")
-        for value in _unique(bar.value for bar in mine):
+        for value in unique(bar.value for bar in mine):
             table.add_column(f"{value:g}", justify="right")
-        for name in _unique(bar.algorithm for bar in mine):
+        for name in unique(bar.algorithm for bar in mine):
             row = [bar for bar in mine if bar.algorithm == name]
             table.add_row(name, *(f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in row))
         table.add_row("lower bound", *(f"{bound:,.0f}" for bound in _lower_bounds(mine)), style="dim")
@@ -56,8 +57,8 @@ def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     """Two panels of grouped bars with error bars on a log axis, in the layout of the paper."""
     from matplotlib.figure import Figure
 
-    sides = _unique(bar.side for bar in bars)
-    names = _unique(bar.algorithm for bar in bars)
+    sides = unique(bar.side for bar in bars)
+    names = unique(bar.algorithm for bar in bars)
     figure = Figure(figsize=(5.6 * len(sides) + 0.4, 4.6), layout="constrained")
     panels = figure.subplots(1, len(sides), sharey=True, squeeze=False)[0]
     for panel, side in zip(panels, sides, strict=True):
@@ -69,7 +70,7 @@ def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
 
 
 def _draw_panel(panel: "Axes", bars: Sequence[Bar], names: Sequence[str]) -> None:
-    values = _unique(bar.value for bar in bars)
+    values = unique(bar.value for bar in bars)
     width = 0.84 / len(names)
     for k, name in enumerate(names):
         mine = [bar for bar in bars if bar.algorithm == name]

@@ -1,0 +1,70 @@
+"""Convex-BAI, Algorithm 2 of the paper."""
+
+from dataclasses import dataclass, field
+
+from bestarm.algorithms.data_kind import DataWatch
+from bestarm.algorithms.elimination import EliminationLearner, Evidence, check_budget
+from bestarm.algorithms.evidence import ConvexEvidence, WealthEvidence
+from bestarm.algorithms.game import Game
+from bestarm.checks import check_at_least, check_n_arms, check_open_unit
+from bestarm.comparisons import Boundary, Portfolio
+
+
+@dataclass(frozen=True)
+class ConvexBAI:
+    """Convex-BAI (Algorithm 2): drop an arm as soon as a convex combination of the queried arms beats it.
+
+    An arm that is close to an average of others can be shown to be worse than that average long before it is shown to
+    be worse than any one of them, and what is worse than an average is not the best. An arm dropped in round ``t`` is
+    queried up to and including round ``keep * t``: 98 in Theorem B.1.
+
+    **Guarantee.** Under the assumptions of the comparison, and with one best arm, the best arm stays a candidate
+    through the whole game with probability at least ``1 - delta``. With ``epsilon`` (`Portfolio` only) the arm returned
+    is epsilon-optimal with probability at least ``1 - delta``. With `ConvexBernstein` an arm is dropped only on a
+    certificate, the weights of a combination that beats it: what the solver cannot certify counts as not beaten.
+
+    Parameters
+    ----------
+    delta : probability of error allowed, in (0, 1)
+    comparison : `Portfolio` (default, sharp), or `ConvexBernstein`, the paper's
+    keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
+    epsilon : the game also ends when the leader is shown to be within epsilon of every candidate (`Portfolio` only)
+    max_rounds, max_queries : the game ends with all candidates before it would exceed these
+    check_growth : `ConvexBernstein` looks again when the rounds have grown by this factor. Looking less often is sound
+        and can only delay an elimination, by at most this factor of its round; 1 looks in every round
+
+    """
+
+    delta: float = 0.05
+    comparison: Boundary | Portfolio = field(default_factory=Portfolio)
+    keep: float = 1.0
+    epsilon: float = 0.0
+    max_rounds: int | None = None
+    max_queries: int | None = None
+    check_growth: float = 1.005
+
+    def __post_init__(self) -> None:
+        check_open_unit("delta", self.delta)
+        check_at_least("keep", self.keep, 1)
+        check_at_least("epsilon", self.epsilon, 0)
+        check_at_least("check_growth", self.check_growth, 1)
+        check_budget(self.max_rounds, self.max_queries)
+        if self.epsilon > 0 and not isinstance(self.comparison, Portfolio):
+            raise ValueError(
+                f"epsilon needs comparison=Portfolio(), got epsilon={self.epsilon!r} with {self.comparison}"
+            )
+
+    def start(self, n_arms: int) -> Game:
+        """A new game with this many arms."""
+        check_n_arms(n_arms)
+        comparison = self.comparison
+        evidence: Evidence
+        if isinstance(comparison, Portfolio):
+            evidence = WealthEvidence(
+                n_arms, comparison.pairs, self.delta, self.keep, 0.0, self.epsilon, portfolio=True
+            )
+        else:
+            sparsity = getattr(comparison, "sparsity", None) or n_arms
+            evidence = ConvexEvidence(n_arms, comparison, self.delta, self.keep, self.check_growth, sparsity)
+        learner = EliminationLearner(evidence, self.max_rounds, self.max_queries)
+        return Game(n_arms, learner, comparison.bounds, DataWatch(comparison.bounds))

@@ -1,0 +1,49 @@
+"""The sharp comparison with convex combinations, for bounded rewards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bestarm.comparisons.betting import BETS, Betting
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """One bet on all differences of an arm at once, learned from the past, beside the bets on each of them.
+
+    For bounded rewards. Scaled to an interval of length one, with ``D_j,s = X_j,s - X_i,s``, the portfolio against arm
+    ``i`` grows by ``1 + sum_j b_j D_j,s`` with ``b_j >= 0`` and ``sum_j b_j < 1``. The bets are chosen before the
+    round: the growth-optimal ones for the means and covariances so far (to second order), renewed on a geometric
+    schedule. Where an average of other arms follows arm ``i`` closely and is better, the portfolio finds it. Half of
+    the wealth is in the portfolio, half in the averaged bets on single differences as in `Betting`, so that at most
+    ``log 2`` of the evidence of these is lost. Arm ``i`` is out when the wealth against it reaches ``1 / delta``. There
+    is no cover of the simplex and no factor ``K``. Elimination margins are logarithms of wealth over threshold.
+
+    **Guarantee.** As for `Betting`: rounds independent and identically distributed (or, with ``pool``, in uniformly
+    random order), rewards within the bounds, one best arm: with probability at least ``1 - delta`` the best arm is
+    never out. (Against the best arm ``sum_j b_j D_j`` has conditional mean at most zero whatever the predictable ``b``,
+    so the wealth is a nonnegative supermartingale. See ``docs/theory.md``.)
+
+    Parameters
+    ----------
+    bets, weights, bounds, pool : of the bets on single differences, as in `Betting`
+
+    References
+    ----------
+    Waudby-Smith, Ramdas (2024), Estimating means of bounded random variables by betting, arXiv 2010.09686; Cover
+    (1991), Universal portfolios.
+
+    """
+
+    bets: Sequence[float] = BETS
+    weights: Sequence[float] | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    pool: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self.pairs).items():  # checked and brought into shape by Betting
+            object.__setattr__(self, name, value)
+
+    @property
+    def pairs(self) -> Betting:
+        """The bets on single differences."""
+        return Betting(self.bets, self.weights, self.bounds, self.pool)

@@ -1,0 +1,84 @@
+"""The picture and the tables of the experiment with averages."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bestarm.experiments.convex import HORIZON, Point
+from bestarm.report.figure1 import COLOURS, unique
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MARKERS = "osv^"
+
+
+def convex_tables(points: Sequence[Point]) -> "Iterator[Table]":
+    """Rounds until the last arm is out, a table for each kind of last arm."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    for kind in unique(point.last_arm for point in points):
+        mine = [point for point in points if point.last_arm == kind]
+        table = Table(title=f"Rounds until the last arm ({kind}) is out, by its gap", box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("")
+        for gap in unique(point.gap for point in mine):
+            table.add_column(f"{gap:g}", justify="right")
+        for name in unique(point.algorithm for point in mine):
+            row = [point for point in mine if point.algorithm == name]
+            table.add_row(name, *(_cell(point) for point in row))
+        bounds = {point.gap: point.bound for point in mine}
+        table.add_row("Theorem B.1, constant 1", *(_short(bound) for bound in bounds.values()), style="dim")
+        yield table
+
+
+def _cell(point: Point) -> str:
+    if point.reached_horizon:
+        return f"≥ {_short(point.mean_rounds)}"
+    return f"{_short(point.mean_rounds)} ±{_short(point.standard_error)}"
+
+
+def _short(value: float) -> str:
+    """Three digits and a unit."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.0f}"
+
+
+def plot_convex(points: Sequence[Point], path: Path) -> None:
+    """Rounds against the gap, both on log axes, one panel for each kind of last arm."""
+    from matplotlib.figure import Figure
+
+    kinds = unique(point.last_arm for point in points)
+    figure = Figure(figsize=(5.0 * len(kinds) + 0.4, 4.4), layout="constrained")
+    panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
+    titles = {"average": "last arm: an average of the others", "independent": "last arm: independent, same mean"}
+    for panel, kind in zip(panels, kinds, strict=True):
+        mine = [point for point in points if point.last_arm == kind]
+        for k, name in enumerate(unique(point.algorithm for point in mine)):
+            row = [point for point in mine if point.algorithm == name]
+            panel.errorbar(
+                [point.gap for point in row],
+                [point.mean_rounds for point in row],
+                yerr=[2 * point.standard_error for point in row],
+                color=COLOURS[(1, 2, 5, 4)[k % 4]],
+                marker=MARKERS[k % len(MARKERS)],
+                label=name,
+                capsize=2,
+            )
+        bounds = {point.gap: point.bound for point in mine}
+        panel.plot(list(bounds), list(bounds.values()), ":", color="black", label="Theorem B.1, constant 1")
+        panel.axhline(HORIZON, color="#999999", linewidth=0.6)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xticks(list(bounds), [f"{gap:g}" for gap in bounds])
+        panel.set_xticks([], minor=True)
+        panel.set_title(titles[kind], fontsize="medium")
+        panel.set_xlabel("gap between the last arm and the average of the others")
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.grid(linewidth=0.4, alpha=0.6)
+    panels[0].set_ylabel("rounds until the last arm is out")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    figure.savefig(path, dpi=160)

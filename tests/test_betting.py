@@ -1,0 +1,431 @@
+"""Bets on differences: their wealth is a plain product, never gains under the null, and bounds the mean."""
+
+import itertools
+import math
+import pickle
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import mpmath as mp  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import bestarm
+import naive_sharp
+from bestarm import Betting, Game, PairwiseBAI
+from bestarm.comparisons.betting import CAP
+from bestarm.kernels.wealth import FOLD
+from statistics_helpers import binomial_p_value
+
+Array = NDArray[np.float64]
+INF, NAN = float("inf"), float("nan")
+
+BETS: dict[str, Betting] = {
+    "default": Betting(),
+    "one large bet": Betting((0.999,)),
+    "one small bet": Betting((0.01,)),
+    "unequal weights": Betting((0.9, 0.5, 0.02), weights=(1.0, 5.0, 2.0)),
+}
+every_betting = pytest.mark.parametrize("name", BETS)
+
+
+def with_pool(betting: Betting, pool: int | None) -> Betting:
+    return Betting(betting.bets, betting.weights, betting.bounds, pool)
+
+
+# --- the wealth ------------------------------------------------------------------------------------------------------
+
+
+def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
+    """The mixture of products with 40 digits; ``D`` and ``nu`` in units of rewards."""
+    scale = 1 / (mp.mpf(betting.bounds[1]) - mp.mpf(betting.bounds[0]))
+    total = mp.mpf(0)
+    for bet, weight in zip(betting.bets, betting.weights or (), strict=True):
+        wealth, so_far = mp.mpf(weight), mp.mpf(0)
+        for s, difference in enumerate(D.tolist(), start=1):
+            d, y = difference * scale, nu * scale
+            if betting.pool is not None:
+                y = (betting.pool * nu * scale - so_far) / (betting.pool - s + 1)
+            if y < -1 - mp.mpf("1e-9"):
+                return mp.inf
+            cut = bet if y <= -1 else min(mp.mpf(bet), CAP / (1 + y))
+            wealth *= 1 + cut * (d - y)
+            so_far += d
+        total += wealth
+    return total
+
+
+@every_betting
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-3.0, 7.0)])
+@pytest.mark.parametrize("pool", [None, 30, 35, 1000])
+@pytest.mark.parametrize("nu", [0.0, -0.3, 0.2, 0.9, -1.0])
+def test_wealth_is_the_plain_product(name: str, bounds: tuple[float, float], pool: int | None, nu: float) -> None:
+    betting = Betting(BETS[name].bets, BETS[name].weights, bounds, pool)
+    length = bounds[1] - bounds[0]
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 2, 30):
+        D = length * np.clip(rng.normal(0.1, 0.6, n), -1, 1)
+        with mp.workdps(40):
+            expected = float(mp.log(exact_wealth(D, betting, nu * length)))
+        assert betting.log_wealth(D, nu * length) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+def test_the_cut_binds_in_some_of_these_cases() -> None:
+    """With a large null mean the uncut wealth would be another number, and even negative."""
+    D = np.array([-1.0, 1.0, 0.5])
+    assert 1 + 0.999 * (D[0] - 0.9) < 0
+    wealth = math.exp(BETS["one large bet"].log_wealth(D[:1], 0.9))
+    assert wealth == pytest.approx(1 - CAP, rel=1e-10)
+
+
+@every_betting
+def test_wealth_after_thousands_of_lost_rounds_is_a_number(name: str) -> None:
+    D = np.full(3000, -1.0)
+    with mp.workdps(40):
+        expected = float(mp.log(exact_wealth(D, BETS[name], 0.0)))
+    assert BETS[name].log_wealth(D) == pytest.approx(expected, rel=1e-10)
+
+
+def test_wealth_recovers_from_what_underflows() -> None:
+    D = np.concatenate([np.full(1000, -1.0), np.full(4000, 1.0)])
+    with mp.workdps(40):
+        expected = float(mp.log(exact_wealth(D, BETS["one large bet"], 0.0)))
+    assert expected < -745  # below the smallest positive float
+    assert BETS["one large bet"].log_wealth(D) == pytest.approx(expected, rel=1e-10)
+
+
+def test_impossible_nulls_are_ruled_out_for_good() -> None:
+    pooled = Betting(pool=10)
+    won = np.ones(6)  # four rounds are left: the mean is above 0 whatever they bring
+    assert pooled.log_wealth(np.append(won, 1.0)) == INF
+    assert pooled.log_wealth(np.append(won, -1.0)) == INF
+    assert pooled.log_wealth(np.append(won, -np.ones(4))) == INF
+    assert math.isfinite(pooled.log_wealth(np.ones(5)))
+    assert pooled.log_wealth(np.array([0.0]), -1.0 - 1e-6) == INF
+
+
+# --- the same in a game ----------------------------------------------------------------------------------------------
+
+
+def purse_logs(game: Game, weights: Array, near: bool = False) -> Array:
+    """Entry (i, j): the logarithm of the wealth that the game holds for "j is better than i"."""
+    learner: Any = game._learner
+    purse = learner.evidence._state[2 if near else 1]
+    K = game.n_arms
+    logs = (purse.log_wealth + np.log(purse.growth))[:K, :, :K] + np.log(weights)[None, :, None]
+    top = logs.max(axis=1)
+    out: Array = top + np.log(np.exp(logs - top[:, None, :]).sum(axis=1))
+    return out
+
+
+def bets_made(game: Game, i: int, j: int) -> int:
+    """Rounds in which it was bet that j is better than i: i a candidate, j queried."""
+    ends = {one.arm: one.round for one in game.eliminations}
+    return min(ends.get(i, game.n_rounds), int(game.counts[j]))
+
+
+@pytest.mark.parametrize("pool", [None, 500])
+@pytest.mark.parametrize(("zone", "epsilon"), [(0.0, 0.0), (0.05, 0.02)])
+@pytest.mark.parametrize("keep", [1.0, 2.0])
+@pytest.mark.parametrize("n_rounds", [FOLD - 1, FOLD, 3 * FOLD + 5, 500])
+def test_the_purse_of_a_game_is_the_wealth_of_the_differences(
+    pool: int | None, zone: float, epsilon: float, keep: float, n_rounds: int
+) -> None:
+    rng = np.random.default_rng(6)
+    rows = np.clip(rng.normal([0.2, 0.45, 0.5, 0.55, 0.56], 0.25, (n_rounds, 5)), 0, 1)
+    betting = Betting(pool=pool)
+    game = PairwiseBAI(0.05, betting, keep=keep, indifference_zone=zone, epsilon=epsilon).start(5)
+    game.play(rows)
+    if n_rounds > 3 * FOLD:
+        assert game.eliminations  # so that some wealth is frozen
+    weights = np.array(betting.weights)
+    for near, nu in [(False, -zone)] + [(True, -epsilon)] * (epsilon > 0):
+        logs = purse_logs(game, weights, near)
+        for i, j in itertools.permutations(range(5), 2):
+            n = bets_made(game, i, j)
+            expected = betting.log_wealth(rows[:n, j] - rows[:n, i], nu)
+            if math.isfinite(expected):
+                assert logs[i, j] == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+def test_folding_keeps_the_wealth_of_thousands_of_lost_rounds() -> None:
+    """Bets of nearly the whole purse on heads or tails lose it, whichever arm they are on."""
+    rows = (np.random.default_rng(2).random((6000, 3)) < 0.5).astype(np.float64)
+    rows[:, 0] = rows[:, 1]
+    betting = Betting((0.95, 0.9))
+    game = PairwiseBAI(0.05, betting).start(3)
+    game.play(rows)
+    assert (game.n_rounds, game.reason) == (6000, None)
+    logs = purse_logs(game, np.array(betting.weights))
+    assert logs[0, 1] == pytest.approx(0.0, abs=1e-10)
+    for i, j in [(0, 2), (2, 0), (1, 2)]:
+        assert logs[i, j] == pytest.approx(betting.log_wealth(rows[:, j] - rows[:, i]), rel=1e-10)
+        assert logs[i, j] < -1000
+
+
+def test_margin_and_opponent_of_an_elimination() -> None:
+    rows = np.random.default_rng(9).random((400, 3)) * [0.6, 1.0, 1.0]
+    game = PairwiseBAI(0.05, Betting()).start(3)
+    game.play(rows)
+    out = game.eliminations[0]
+    assert out.arm == 0
+    wealth = [math.exp(Betting().log_wealth(rows[: out.round, j] - rows[: out.round, 0])) for j in (1, 2)]
+    assert out.by == 1 + int(np.argmax(wealth))
+    assert out.margin == pytest.approx(math.log(sum(wealth) / (2 / 0.05)), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("bounds", [(-5.0, 3.0), (0.0, 0.25), (100.0, 1000.0)])
+@pytest.mark.parametrize("pool", [None, 300])
+def test_bounds_only_scale_the_rewards(bounds: tuple[float, float], pool: int | None) -> None:
+    rng = np.random.default_rng(12)
+    low, length = bounds[0], bounds[1] - bounds[0]
+    for _ in range(30):
+        X = rng.beta(rng.uniform(0.5, 3, 4), rng.uniform(0.5, 3, 4), (300, 4))
+        zone, epsilon = rng.choice([0.0, 0.05]), rng.choice([0.0, 0.03])
+        plain = PairwiseBAI(0.05, Betting(pool=pool), indifference_zone=zone, epsilon=epsilon).start(4)
+        scaled = PairwiseBAI(
+            0.05, Betting(bounds=bounds, pool=pool), indifference_zone=zone * length, epsilon=epsilon * length
+        ).start(4)
+        plain.play(X)
+        scaled.play(np.clip(low + length * X, *bounds))
+        assert story(scaled) == story(plain)
+
+
+def story(game: Game) -> tuple[Any, ...]:
+    eliminations = [(one.arm, one.round, one.by) for one in game.eliminations]
+    return eliminations, game.reason, game.n_rounds, game.n_queries, game.candidates
+
+
+def test_rewards_out_of_bounds_are_refused() -> None:
+    game = PairwiseBAI(0.05, Betting(bounds=(-1.0, 1.0))).start(2)
+    with pytest.raises(ValueError, match=r"^rewards must be finite and lie in \[-1, 1\], got 1.5 for arm 1 in round 1"):
+        game.play([[0.0, 1.5]])
+
+
+# --- under the null the wealth does not grow -------------------------------------------------------------------------
+
+VALUES = (-1.0, -0.5, 0.0, 0.5, 1.0)
+
+
+def pools(size: int, nu: float) -> Iterator[tuple[float, ...]]:
+    """All pools of this size that meet the null."""
+    for pool in itertools.combinations_with_replacement(VALUES, size):
+        if sum(pool) <= size * nu + 1e-12:
+            yield pool
+
+
+def orders(pool: tuple[float, ...], s: int) -> list[tuple[float, ...]]:
+    """The first ``s`` items, in all orders of the pool, as often as they come."""
+    return list(itertools.permutations(pool, s))
+
+
+@every_betting
+@pytest.mark.parametrize("size", [3, 4])
+@pytest.mark.parametrize("nu", [0.0, -0.25, 0.2])
+def test_mean_wealth_over_all_orders_of_a_pool_is_at_most_one(name: str, size: int, nu: float) -> None:
+    betting = with_pool(BETS[name], size)
+    for pool in pools(size, nu):
+        for s in range(1, size + 1):
+            wealth = [math.exp(betting.log_wealth(np.array(order), nu)) for order in orders(pool, s)]
+            assert min(wealth) >= 0
+            assert np.mean(wealth) <= 1 + 1e-12
+
+
+def test_mean_wealth_over_all_orders_of_a_larger_pool_is_at_most_one() -> None:
+    betting = with_pool(BETS["unequal weights"], 5)
+    for pool in pools(5, 0.0):
+        wealth = [math.exp(betting.log_wealth(np.array(order))) for order in orders(pool, 5)]
+        assert np.mean(wealth) <= 1 + 1e-12
+
+
+def test_a_pool_on_the_edge_of_the_null_keeps_its_mean_wealth() -> None:
+    """Where the mean is just nu every step is fair, so the mean is one and not less."""
+    betting = with_pool(Betting(), 4)
+    for pool in [(-1.0, 0.0, 0.0, 1.0), (-0.5, -0.5, 0.5, 0.5)]:
+        wealth = [math.exp(betting.log_wealth(np.array(order))) for order in orders(pool, 4)]
+        assert np.mean(wealth) == pytest.approx(1.0, rel=1e-10)
+
+
+def test_without_the_pool_in_the_bets_the_mean_wealth_would_be_too_large() -> None:
+    """Teeth: betting on a pool just above the null does win."""
+    betting = with_pool(Betting(), 4)
+    wealth = [math.exp(betting.log_wealth(np.array(order))) for order in orders((-0.5, 0.0, 0.5, 0.5), 3)]
+    assert np.mean(wealth) > 1.01
+
+
+def test_wealth_that_is_not_cut_goes_negative() -> None:
+    """Why there is a cut: after losses the null mean of what is left of a pool is large."""
+    D = np.array([-1.0, -1.0, -1.0])
+    y = naive_sharp.null_means(D, 0.0, 4)
+    uncut = np.cumprod(1 + 0.95 * (D - y))
+    assert uncut.min() < 0
+    assert math.isfinite(with_pool(Betting((0.95,)), 4).log_wealth(D))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    data=st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=5),
+    name=st.sampled_from(sorted(BETS)),
+    past=st.lists(st.floats(-1, 1), max_size=4),
+)
+def test_one_round_keeps_the_mean_wealth_where_the_mean_is_the_null_mean(
+    data: list[tuple[float, float]], name: str, past: list[float]
+) -> None:
+    """Also where bets are cut: each is a fixed share of the purse once the past is known."""
+    values, weights = (np.array(column) for column in zip(*data, strict=True))
+    shares = weights / weights.sum()
+    nu = float(shares @ values)
+    before = math.exp(BETS[name].log_wealth(np.array(past), nu))
+    after = [math.exp(BETS[name].log_wealth(np.array([*past, value]), nu)) for value in values]
+    assert float(shares @ after) == pytest.approx(before, rel=1e-10, abs=1e-12)
+
+
+# --- the mean from below ---------------------------------------------------------------------------------------------
+
+
+@every_betting
+@pytest.mark.parametrize("pool", [None, 40])
+def test_wealth_falls_with_the_mean_it_is_bet_against(name: str, pool: int | None) -> None:
+    betting = with_pool(BETS[name], pool)
+    rng = np.random.default_rng(4)
+    for n in (1, 5, 40):
+        D = np.clip(rng.normal(0.2, 0.5, n), -1, 1)
+        logs = np.array([betting.log_wealth(D, nu) for nu in np.linspace(-1, 1, 81)])
+        finite = logs[np.isfinite(logs)]
+        assert np.all(logs[: logs.size - finite.size] == INF)
+        assert np.all(np.diff(finite) < 0)
+
+
+@every_betting
+@pytest.mark.parametrize("pool", [None, 100])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-20.0, 30.0)])
+@pytest.mark.parametrize("n", [3, 60, 99])
+def test_the_lower_bound_is_where_the_wealth_crosses(
+    name: str, pool: int | None, bounds: tuple[float, float], n: int
+) -> None:
+    betting = Betting(BETS[name].bets, BETS[name].weights, bounds, pool)
+    length = bounds[1] - bounds[0]
+    D = length * np.clip(np.random.default_rng(7).normal(0.3, 0.4, n), -1, 1)
+    bound = betting.lower_bound(D, math.log(20.0))
+    step = 1e-10 * length
+    assert -length <= bound < np.mean(D)
+    assert betting.log_wealth(D, bound + step) < math.log(20.0)
+    if bound > -length:
+        assert betting.log_wealth(D, bound - step) >= math.log(20.0)
+
+
+def test_the_lower_bound_of_nothing_is_the_end_of_the_range() -> None:
+    assert Betting(bounds=(0.0, 4.0)).lower_bound(np.array([]), 3.0) == -4.0
+    assert Betting().lower_bound(np.array([-1.0] * 50), 3.0) == pytest.approx(-1.0, abs=1e-10)
+
+
+def test_the_lower_bound_of_a_pool_uses_what_is_left() -> None:
+    """After 89 of 100 items with difference 0.5 the mean is at least (44.5 - 11) / 100, whatever the others bring."""
+    D = np.full(90, 0.5)
+    sure = Betting(pool=100).lower_bound(D, math.log(1e200))
+    assert sure == pytest.approx(0.335, abs=1e-9)
+    assert Betting(pool=100).lower_bound(D, math.log(20)) > 0.335
+    assert Betting().lower_bound(D, math.log(1e200)) < 0.3
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_settings_are_values() -> None:
+    given_lists = Betting([0.5, 0.25], weights=[3.0, 1.0], bounds=[0, 2])  # type: ignore[arg-type]
+    assert given_lists == Betting((0.5, 0.25), (0.75, 0.25), (0.0, 2.0))
+    assert hash(given_lists) == hash(Betting((0.5, 0.25), (0.75, 0.25), (0.0, 2.0)))
+    assert pickle.loads(pickle.dumps(given_lists)) == given_lists  # noqa: S301
+    assert given_lists.scale == 0.5
+
+
+def test_default_weights_are_proportional_to_the_root_of_the_bet() -> None:
+    weights = np.array(Betting((0.64, 0.16)).weights)
+    np.testing.assert_allclose(weights, [2 / 3, 1 / 3], rtol=1e-14)
+    assert sum(Betting().weights or ()) == pytest.approx(1.0, rel=1e-14)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"bets": (0.5, 1.0)}, "bets must lie strictly between 0 and 1, got bets[1] = 1.0"),
+    ({"bets": (0.0,)}, "bets must lie strictly between 0 and 1, got bets[0] = 0.0"),
+    ({"bets": (-0.5,)}, "bets must lie strictly between 0 and 1, got bets[0] = -0.5"),
+    ({"bets": (NAN,)}, "bets must be finite, got bets[0] = nan"),
+    ({"bets": ()}, "bets must be a sequence of at least one number, got shape (0,)"),
+    ({"bets": (0.5, 0.2), "weights": (1.0,)}, "weights must have 2 entries, got 1"),
+    ({"bets": (0.5, 0.2), "weights": (1.0, 0.0)}, "weights must be above 0, got weights[1] = 0.0"),
+    ({"bets": (0.5,), "weights": (-1.0,)}, "weights must be above 0, got weights[0] = -1.0"),
+    ({"bets": (0.5,), "weights": (NAN,)}, "weights must be finite, got weights[0] = nan"),
+    ({"bounds": (1.0, 0.0)}, "bounds must be two finite numbers, the lower one first, got (1.0, 0.0)"),
+    ({"bounds": (1.0, 1.0)}, "bounds must be two finite numbers, the lower one first, got (1.0, 1.0)"),
+    ({"bounds": (0.0, INF)}, "bounds must be two finite numbers, the lower one first, got (0.0, inf)"),
+    ({"bounds": (NAN, 1.0)}, "bounds must be two finite numbers, the lower one first, got (nan, 1.0)"),
+    ({"bounds": (0.0, 1.0, 2.0)}, "bounds must be two finite numbers, the lower one first, got (0.0, 1.0, 2.0)"),
+    ({"pool": 1}, "pool must be a whole number of at least 2, got 1"),
+    ({"pool": 0}, "pool must be a whole number of at least 2, got 0"),
+    ({"pool": 2.5}, "pool must be a whole number of at least 2, got 2.5"),
+    ({"pool": True}, "pool must be a whole number of at least 2, got True"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[str(arguments) for arguments, _ in REFUSED])
+def test_settings_that_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        Betting(**arguments)
+
+
+# --- the level, on null paths ----------------------------------------------------------------------------------------
+
+N_PATHS, N_ROUNDS = 3000, 600
+
+
+def null_paths(law: str, rng: np.random.Generator) -> tuple[Array, int | None]:
+    """Paths of differences of mean 0, and the pool they are drawn from."""
+    shape = (N_PATHS, N_ROUNDS)
+    if law == "Bernoulli":
+        return (rng.random(shape) < 0.3).astype(float) - (rng.random(shape) < 0.3), None
+    if law == "rare large losses":
+        return np.where(rng.random(shape) < 0.04, -0.96, 0.04), None
+    if law == "rare large wins":
+        return np.where(rng.random(shape) < 0.04, 0.96, -0.04), None
+    values = np.concatenate([np.full(N_ROUNDS // 4, -0.75), np.full(3 * N_ROUNDS // 4, 0.25)])
+    return rng.permuted(np.tile(values, (N_PATHS, 1)), axis=1), N_ROUNDS
+
+
+LAWS = ["Bernoulli", "rare large losses", "rare large wins", "skewed pool"]
+
+
+def level_p_value(law: str, alpha: float, threshold: float, without_pool: bool = False) -> float:
+    """Of "at most a share alpha of the null paths ever reaches the threshold"."""
+    D, pool = null_paths(law, np.random.default_rng(LAWS.index(law)))
+    betting = Betting()
+    wealth = naive_sharp.wealth_path(D.T, betting.bets, betting.weights or (), 0.0, None if without_pool else pool)
+    crossed = np.any(wealth >= threshold, axis=0)
+    return binomial_p_value(int(crossed.sum()), N_PATHS, alpha)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("alpha", [0.1, 0.05])
+def test_null_paths_cross_at_most_as_often_as_they_may(law: str, alpha: float) -> None:
+    assert level_p_value(law, alpha, 1 / alpha) >= 1e-3
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_threshold_that_is_too_low_is_found_out(law: str) -> None:
+    assert level_p_value(law, 0.1, 0.25 / 0.1) < 1e-3
+
+
+def test_games_of_equal_arms_lose_the_first_in_at_most_a_share_delta() -> None:
+    """The average over opponents, as the game has it."""
+    rng = np.random.default_rng(15)
+    scores = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], [60, 40])) for _ in range(5)])
+    for seed, comparison, arms in [
+        (0, Betting(), bestarm.TableArms(scores)),
+        (1, Betting(pool=100), bestarm.PoolArms(scores)),
+    ]:
+        algorithm = PairwiseBAI(0.1, comparison, max_rounds=100)
+        sim = bestarm.simulate(algorithm, arms, 600, seed=seed, progress=False)
+        assert binomial_p_value(int((~sim.candidates[:, 0]).sum()), 600, 0.1) >= 1e-3

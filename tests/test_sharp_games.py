@@ -1,0 +1,402 @@
+"""Games with the sharp comparisons: as the slow reference plays them, and as good as they promise."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+import naive_sharp
+from bestarm import Betting, Game, PairwiseBAI, StudentMixture
+from naive_sharp import Array, Played, betting_rules, student_rules
+from statistics_helpers import binomial_p_value, contradicts
+
+RNG = np.random.Generator
+N_GAMES = 1000
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Match:
+    """The same game for the library and for the reference."""
+
+    algorithm: PairwiseBAI
+    rows: Array
+    expected: Played
+
+
+# --- random games ----------------------------------------------------------------------------------------------------
+
+
+def gaussian(rng: RNG, n: int, K: int) -> Array:
+    """Correlated arms with leads from below to far above the noise."""
+    own = 10 ** rng.uniform(-2, 0, K)
+    shared = rng.uniform(0, 1) * rng.standard_normal((n, 3))[:, rng.integers(3, size=K)]
+    return rng.uniform(-1, 1) * rng.uniform(-1, 1, K) + shared + own * rng.standard_normal((n, K))
+
+
+def bounded(rng: RNG, n: int, K: int) -> Array:
+    """Scores in [0, 1], all sums of powers of two: 0 and 1, quarters, or many values; correlated."""
+    steps = rng.choice([1, 4, 1024])
+    bar = np.clip(rng.uniform(0.2, 0.8) + rng.uniform(0, 0.5) * rng.uniform(-1, 1, K), 0, 1)
+    same = rng.random(n) < rng.uniform(0, 1)
+    uniform = np.where(same[:, None], rng.random((n, 1)), rng.random((n, K)))
+    scores = np.clip(bar + rng.uniform(0.05, 1) * (uniform - 0.5), 0, 1)
+    rows: Array = (uniform < bar).astype(np.float64) if steps == 1 else np.floor(scores * steps) / steps
+    return rows
+
+
+def with_equal_arms(rng: RNG, rows: Array) -> Array:
+    return rows[:, rng.integers(rows.shape[1], size=rows.shape[1])]
+
+
+def with_constant_arms(rng: RNG, rows: Array) -> Array:
+    out = rows.copy()
+    for arm in np.flatnonzero(rng.random(rows.shape[1]) < 0.6):
+        out[:, arm] = rng.choice([0.0, 0.25, 0.5, 1.0])
+    return out
+
+
+def with_constant_leads(rng: RNG, rows: Array) -> Array:
+    """Some arms are another one plus a constant; all on a grid, so that the difference is constant exactly."""
+    out = np.round(rows * 2**20) / 2**20
+    for arm in rng.permutation(rows.shape[1])[1:]:
+        out[:, arm] = out[:, rng.integers(rows.shape[1])] + rng.integers(-3, 4) / 4.0
+    return out
+
+
+def turning(rng: RNG, rows: Array) -> Array:
+    """The columns change places in the middle: kept arms come back, leaders fall behind."""
+    middle = int(rng.integers(1, len(rows) + 1))
+    return np.concatenate([rows[:middle], rows[middle:][:, rng.permutation(rows.shape[1])]])
+
+
+def options(rng: RNG, K: int, scale: float) -> dict[str, Any]:
+    """Tolerances are in units of rewards: multiples of the scale."""
+    n_rounds, n_queries = int(rng.integers(1, 60)), int(rng.integers(K, 60 * K))
+    return {
+        "keep": float(rng.choice([1.0, 2.0, 82.0])),
+        "epsilon": scale * float(rng.choice([0.0, 0.0, 0.0625, 0.25])),
+        "zone": scale * float(rng.choice([0.0, 0.0, 0.03125, 0.125, 0.5])),
+        "max_rounds": n_rounds if rng.random() < 0.15 else None,
+        "max_queries": n_queries if rng.random() < 0.15 else None,
+    }
+
+
+def algorithm(delta: float, comparison: StudentMixture | Betting, given: dict[str, Any]) -> PairwiseBAI:
+    settings = dict(given)
+    return PairwiseBAI(delta, comparison, indifference_zone=settings.pop("zone"), **settings)
+
+
+SETTINGS = [(0.9, StudentMixture()), (0.1, StudentMixture()), (0.2, StudentMixture((1.0, 100.0), weights=(1.0, 2.0)))]
+
+
+def student_match(rng: RNG) -> Match:
+    n, K = int(rng.integers(2, 70)), int(rng.integers(2, 6))
+    change = [lambda rng, rows: rows, with_equal_arms, with_constant_arms, with_constant_leads, turning]
+    rows = change[rng.integers(len(change))](rng, gaussian(rng, n, K))
+    delta, mixture = SETTINGS[rng.integers(len(SETTINGS))]
+    given = options(rng, K, 1.0)
+    expected = naive_sharp.play(rows, student_rules(mixture, K, delta, **given))
+    return Match(algorithm(delta, mixture, given), rows, expected)
+
+
+def betting_match(rng: RNG) -> Match:
+    n, K = int(rng.integers(2, 130)), int(rng.integers(2, 6))
+    change = [lambda rng, rows: rows, with_equal_arms, with_constant_arms, turning]
+    rows = change[rng.integers(len(change))](rng, bounded(rng, n, K))
+    low, length = [(0.0, 1.0), (0.0, 1.0), (-1.0, 4.0), (0.25, 0.5)][rng.integers(4)]
+    betting = Betting(bounds=(low, low + length), pool=n if rng.random() < 0.5 else None)
+    if rng.random() < 0.3:
+        betting = replace(betting, bets=(0.9, 0.3, 0.05), weights=(1.0, 1.0, 2.0))
+    delta, given = float(rng.choice([0.9, 0.3, 0.1, 0.05])), options(rng, K, length)
+    rows = low + length * rows
+    expected = naive_sharp.play(rows, betting_rules(betting, K, delta, **given))
+    return Match(algorithm(delta, betting, given), rows, expected)
+
+
+MAKERS: dict[str, Callable[[RNG], Match]] = {"StudentMixture": student_match, "Betting": betting_match}
+
+
+def feed(rng: RNG, game: Game, rows: Array) -> None:
+    """Row by row, all at once, or in blocks."""
+    size = int(rng.choice([1, 7, 1000]))
+    for start in range(0, len(rows), size):
+        if game.finished:
+            return
+        if size == 1:
+            game.tell(rows[start, game.ask()])
+        else:
+            game.play(rows[start : start + size])
+
+
+def outcome(game: Game) -> dict[str, Any]:
+    against = game.contradiction
+    return {
+        "eliminations": [(one.arm, one.round) for one in game.eliminations],
+        "candidates": game.candidates,
+        "reason": game.reason,
+        "rounds": game.n_rounds,
+        "queries": game.n_queries,
+        "contradiction": None if against is None else (against.arm, against.round),
+    }
+
+
+def expected_outcome(played: Played) -> dict[str, Any]:
+    return {
+        "eliminations": played.eliminations,
+        "candidates": played.candidates,
+        "reason": played.reason,
+        "rounds": played.n_rounds,
+        "queries": played.n_queries,
+        "contradiction": played.contradiction,
+    }
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_random_games_are_played_as_the_reference_plays_them(name: str) -> None:
+    rng = np.random.default_rng(list(MAKERS).index(name))
+    seen: Counter[str] = Counter()
+    while seen["games"] < N_GAMES:
+        match = MAKERS[name](rng)
+        if match.expected.by_rounding:  # the first of equal leaders is not defined to the last digit
+            seen["by rounding"] += 1
+            continue
+        game = match.algorithm.start(match.rows.shape[1])
+        feed(rng, game, match.rows)
+        assert outcome(game) == expected_outcome(match.expected), match
+        seen.update(what_happened(match))
+    assert seen["by rounding"] <= 0.02 * N_GAMES
+    reasons = ["decided", "within epsilon", "budget", "tied", "zone and epsilon", "tied, decided", "kept arms"]
+    reasons += ["pool exhausted", "pool, zone", "pool exhausted, tied"] if name == "Betting" else []
+    assert {reason: seen[reason] for reason in reasons if seen[reason] < 10} == {}
+    assert name != "Betting" or seen["contradiction"] > 0
+
+
+def what_happened(match: Match) -> list[str]:
+    played, settings = match.expected, match.algorithm
+    kept = settings.keep > 1 and bool(played.eliminations)
+    betting = settings.comparison if isinstance(settings.comparison, Betting) else None
+    if not kept:
+        assert played.contradiction is None
+    names = {
+        "games": True,
+        str(played.reason): True,
+        "tied": played.tied,
+        "tied, decided": played.tied and played.reason == "decided",
+        "kept arms": kept and played.n_rounds > played.eliminations[0][1],
+        "zone and epsilon": settings.indifference_zone > 0 and settings.epsilon > 0,
+        "pool, zone": betting is not None and betting.pool is not None and settings.indifference_zone > 0,
+        "pool exhausted, tied": played.reason == "pool exhausted" and len(played.candidates) > 1,
+        "contradiction": played.contradiction is not None,
+    }
+    return [name for name, happened in names.items() if happened]
+
+
+# --- decisions by hand -----------------------------------------------------------------------------------------------
+
+
+def test_a_kept_arm_beats_a_higher_number_that_is_just_as_good_within_the_zone() -> None:
+    """Arm 0 is out but queried; arm 1 has the same mean, to the last digit; arm 2 is too noisy to beat anyone."""
+    rows = np.zeros((40, 3))
+    rows[:2, 1] = 1.0, -1.0
+    rows[:4, 2], rows[4:, 2] = 0.25, np.tile([-2048.0, 2000.0], 18)
+    expected = naive_sharp.play(rows, student_rules(StudentMixture(), 3, 0.1, zone=1.0, keep=82.0))
+    game = PairwiseBAI(0.1, indifference_zone=1.0, keep=82.0).start(3)
+    game.play(rows)
+    assert [arm for arm, _ in expected.eliminations] == [0, 1]
+    assert outcome(game) == expected_outcome(expected)
+
+
+def test_a_kept_arm_that_turns_contradicts_the_candidates() -> None:
+    """Averaged wealth: arm 2 is out early, then far ahead of two equal candidates."""
+    rows = np.tile([0.5, 0.5, 0.0], (12, 1))
+    rows = np.concatenate([rows, np.tile([0.0, 0.0, 1.0], (40, 1))])
+    game = PairwiseBAI(0.2, Betting(), keep=82.0).start(3)
+    game.play(rows)
+    assert [(one.arm, one.round < 13) for one in game.eliminations] == [(2, True), (1, False)]
+    assert (game.reason, game.best) == ("decided", 0)
+    assert game.contradiction is not None
+    assert (game.contradiction.arm, game.contradiction.by) == (0, 2)
+    assert game.contradiction.round == game.eliminations[-1].round
+
+
+def test_frozen_wealth_counts_for_good() -> None:
+    """Arm 0 is out because of what arm 2 won from it before it left, and of the little that arm 1 wins later."""
+    delta, betting = 0.1, Betting(bets=(0.95,))
+    # Arm 2 is always in the middle: half-size differences suit this bet, those between arms 0 and 1 are overbet.
+    up, down = [0.0, 1.0, 0.48], [1.0, 0.0, 0.48]
+    rows = np.array([up, up, up, down] * 8 + [[0.3, 0.7, 0.5]] * 100)
+    expected = naive_sharp.play(rows, betting_rules(betting, 3, delta))
+    game = PairwiseBAI(delta, betting).start(3)
+    game.play(rows)
+    assert outcome(game) == expected_outcome(expected)
+    (first, arm_2_left), (second, arm_0_left) = expected.eliminations
+    assert (first, second) == (2, 0)
+    wealth = naive_sharp.wealth_path(rows[:, 1] - rows[:, 0], betting.bets, (1.0,))
+    assert arm_2_left < arm_0_left
+    assert wealth[arm_0_left - 1] < 0.5 * 2 / delta  # arm 1 alone could not do it
+
+
+@pytest.mark.parametrize("comparison", [StudentMixture(), Betting()])
+def test_ties_end_with_an_indifference_zone(comparison: StudentMixture | Betting) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.random((3000, 1)), 3, axis=1)
+    game = PairwiseBAI(0.05, comparison, indifference_zone=0.1).start(3)
+    game.play(rows)
+    assert (game.reason, game.best) == ("decided", 0)  # ties go to the lower number
+    endless = PairwiseBAI(0.05, comparison).start(3)
+    endless.play(rows)
+    assert endless.reason is None
+
+
+@pytest.mark.parametrize("setting", ["epsilon", "indifference_zone"])
+@pytest.mark.parametrize("value", [-0.1, NAN, float("inf")])
+def test_tolerances_that_are_refused(setting: str, value: float) -> None:
+    given: dict[str, Any] = {setting: value}
+    message = f"{setting} must be a finite number of at least 0, got {value!r}"
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        PairwiseBAI(0.1, **given)
+
+
+@pytest.mark.parametrize("comparison", [StudentMixture(), Betting()])
+def test_a_budget_below_one_round_is_refused(comparison: StudentMixture | Betting) -> None:
+    settings = PairwiseBAI(0.1, comparison, max_queries=4)
+    assert settings.start(4).ask().tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match=r"^max_queries must allow for one round of all 5 arms, got 4"):
+        settings.start(5)
+
+
+# --- promises, measured ----------------------------------------------------------------------------------------------
+
+GAMES, DELTA = 500, 0.1
+ZONE, EPSILON = 0.1, 0.1
+
+
+def gaussian_arms(means: list[float], sd: float, correlation: float = 0.5) -> bestarm.GaussianArms:
+    K = len(means)
+    return bestarm.GaussianArms(means, sd**2 * (correlation + (1 - correlation) * np.eye(K)))
+
+
+def table_arms(means: list[float], spread: float) -> bestarm.TableArms:
+    """Scores around their means, shuffled, on so many items that hardly two rounds are the same."""
+    rng = np.random.default_rng(8)
+    noise = np.linspace(-spread, spread, 2000)
+    return bestarm.TableArms(np.column_stack([mean + rng.permutation(noise) for mean in means]))
+
+
+STUDENT_CELLS: dict[str, tuple[PairwiseBAI, bestarm.Arms]] = {
+    "near ties": (
+        PairwiseBAI(DELTA, epsilon=EPSILON),
+        gaussian_arms([0.5, 0.5 - 1.01 * EPSILON, 0.5 - 1.01 * EPSILON], 0.5),
+    ),
+    "near ties, small epsilon, noisy": (
+        PairwiseBAI(DELTA, epsilon=EPSILON),
+        gaussian_arms([0.5, 0.5 - 1.01 * EPSILON], 2.0),
+    ),
+    "the lead is the zone": (
+        PairwiseBAI(DELTA, indifference_zone=ZONE),
+        gaussian_arms([0.5, 0.5 - ZONE, 0.5 - ZONE], 0.5),
+    ),
+    "zone and epsilon": (
+        PairwiseBAI(DELTA, indifference_zone=ZONE, epsilon=EPSILON),
+        gaussian_arms([0.5, 0.5 - 1.01 * ZONE, 0.5 - 1.01 * ZONE], 0.5),
+    ),
+}
+BETTING_CELLS: dict[str, tuple[PairwiseBAI, bestarm.Arms]] = {
+    "near ties": (
+        PairwiseBAI(DELTA, Betting(), epsilon=EPSILON),
+        table_arms([0.5, 0.5 - 1.01 * EPSILON, 0.5 - 1.01 * EPSILON], 0.3),
+    ),
+    "the lead is the zone": (
+        PairwiseBAI(DELTA, Betting(), indifference_zone=ZONE),
+        table_arms([0.5, 0.5 - ZONE, 0.5 - ZONE], 0.3),
+    ),
+    "zone and epsilon": (
+        PairwiseBAI(DELTA, Betting(), indifference_zone=ZONE, epsilon=EPSILON),
+        table_arms([0.5, 0.5 - 1.01 * ZONE, 0.5 - 1.01 * ZONE], 0.3),
+    ),
+}
+CELLS = {f"student, {name}": cell for name, cell in STUDENT_CELLS.items()} | {
+    f"betting, {name}": cell for name, cell in BETTING_CELLS.items()
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_arm_returned_is_the_best_or_within_epsilon_of_it(cell: str) -> None:
+    settings, arms = CELLS[cell]
+    sim = bestarm.simulate(settings, arms, GAMES, seed=list(CELLS).index(cell), progress=False)
+    assert sim.answered.all()
+    too_bad = arms.means[sim.winners] < arms.means.max() - settings.epsilon
+    assert not contradicts(int(too_bad.sum()), GAMES, DELTA, len(CELLS))
+
+
+@pytest.mark.parametrize("comparison", [StudentMixture(), Betting()])
+def test_without_the_promise_of_the_zone_the_test_of_the_level_finds_errors(
+    comparison: StudentMixture | Betting,
+) -> None:
+    """Teeth: a lead far below the zone is got wrong more often than delta."""
+    arms = gaussian_arms([0.505, 0.5], 0.5) if isinstance(comparison, StudentMixture) else table_arms([0.505, 0.5], 0.3)
+    sim = bestarm.simulate(PairwiseBAI(DELTA, comparison, indifference_zone=ZONE), arms, GAMES, seed=1, progress=False)
+    assert binomial_p_value(int((sim.winners != 0).sum()), GAMES, DELTA) < 1e-6
+
+
+@pytest.mark.parametrize("cell", ["student, near ties", "betting, near ties"])
+def test_epsilon_ends_games_of_equal_arms(cell: str) -> None:
+    settings, arms = CELLS[cell]
+    equal = np.full(arms.n_arms, 0.5)
+    tied = gaussian_arms(equal.tolist(), 0.5) if cell.startswith("student") else table_arms(equal.tolist(), 0.3)
+    sim = bestarm.simulate(settings, tied, 50, seed=3, progress=False)
+    assert sim.answered.all()
+    assert np.mean(sim.reasons == "within epsilon") > 0.5
+
+
+# --- two good arms and a bad one -------------------------------------------------------------------------------------
+
+
+def two_good_and_a_bad_one(rng: RNG, name: str) -> Array:
+    """The good ones differ by next to nothing; the bad one is worse by more than the zone, but noisy."""
+    n = 2000
+    good = 0.7 + rng.uniform(-0.2, 0.2, (n, 1)) + np.array([1e-4, 0.0]) + rng.uniform(-1e-3, 1e-3, (n, 2))
+    bad = rng.normal(0.3, 1.0, (n, 1)) if name == "StudentMixture" else (rng.random((n, 1)) < 0.64).astype(np.float64)
+    return np.concatenate([good, bad], axis=1)
+
+
+SMALL_DELTA = 0.001  # so that what is seen is not the error that delta allows
+ZONE_RULES: dict[str, tuple[StudentMixture | Betting, float]] = {
+    "StudentMixture": (StudentMixture(), 0.1),
+    "Betting": (Betting(), 0.05),
+}
+
+
+@pytest.mark.parametrize("name", ZONE_RULES)
+def test_two_near_tied_arms_do_not_leave_the_field_to_a_bad_one(name: str) -> None:
+    comparison, zone = ZONE_RULES[name]
+    rng, decided = np.random.default_rng(4), 0
+    for _ in range(300):
+        game = PairwiseBAI(SMALL_DELTA, comparison, indifference_zone=zone).start(3)
+        game.play(two_good_and_a_bad_one(rng, name))
+        decided += game.reason == "decided"
+        assert not (game.reason == "decided" and game.best == 2)
+    assert decided > 250
+
+
+@pytest.mark.parametrize("name", ZONE_RULES)
+def test_if_opponents_behind_counted_too_the_bad_arm_would_be_returned(name: str) -> None:
+    comparison, zone = ZONE_RULES[name]
+    student = isinstance(comparison, StudentMixture)
+    rules = (
+        student_rules(comparison, 3, SMALL_DELTA, zone=zone)
+        if isinstance(comparison, StudentMixture)
+        else betting_rules(comparison, 3, SMALL_DELTA, zone=zone)
+    )
+    rng = np.random.default_rng(4)
+    tables = [two_good_and_a_bad_one(rng, name)[: 40 if student else 500] for _ in range(20)]
+    careless = [naive_sharp.play(rows, replace(rules, only_ahead=False)).candidates for rows in tables]
+    careful = [naive_sharp.play(rows, rules).candidates for rows in tables]
+    assert careless.count((2,)) >= 10
+    assert careful.count((2,)) == 0
