@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
+from bestarm.experiments.convex import LEAD, N_OTHERS, AveragedArms, rounds_until_out
 from bestarm.experiments.figure1 import scenarios
+from bestarm.simulation import repetition_rng
 
 # What an earlier reference implementation of betting needed on the tables, drawn with replacement at delta 0.05.
 REFERENCE_QUERIES = {
@@ -32,7 +34,9 @@ def table_of(title: str, *headings: str) -> Table:
     return table
 
 
-def queries(algorithm: bestarm.PairwiseBAI | bestarm.KimNelson, arms: bestarm.Arms, n: int) -> bestarm.Simulation:
+def queries(
+    algorithm: bestarm.PairwiseBAI | bestarm.ConvexBAI | bestarm.KimNelson, arms: bestarm.Arms, n: int
+) -> bestarm.Simulation:
     """So many games."""
     return bestarm.simulate(algorithm, arms, repetitions=n, seed=1)
 
@@ -106,6 +110,30 @@ def real_tables(folder: Path) -> Table:
     return table
 
 
+def portfolios(folder: Path | None) -> Table:
+    """Portfolio beside Betting: on an arm that is an average of others, and on the real tables."""
+    table = table_of(
+        "Portfolio beside Betting, delta 0.05",
+        *("instance", "counted", "Betting", "Portfolio", "ratio", "asked", "errors"),
+    )
+    rivals = (bestarm.PairwiseBAI(0.05, bestarm.Betting()), bestarm.ConvexBAI(0.05, bestarm.Portfolio()))
+    for gap in (0.05, 0.02, 0.01):
+        arms = AveragedArms(N_OTHERS, LEAD * gap, gap)
+        rounds = [
+            np.mean([rounds_until_out(algorithm, arms, repetition_rng(1, k))[0] for k in range(60)])
+            for algorithm in rivals
+        ]
+        shown = (f"{rounds[0]:,.0f}", f"{rounds[1]:,.0f}", f"{rounds[1] / rounds[0]:.2f}")
+        table.add_row(f"average of {N_OTHERS} arms, gap {gap:g}", "its queries", *shown, "≤ 0.5", "")
+    for path in sorted(folder.glob("*.npz")) if folder else ():
+        scores = bestarm.TableArms(np.load(path)["scores"])
+        pairs, all_at_once = (queries(algorithm, scores, 400) for algorithm in rivals)
+        ratio = all_at_once.mean_queries / pairs.mean_queries
+        shown = (f"{pairs.mean_queries:,.0f}", f"{all_at_once.mean_queries:,.0f}", f"{ratio:.2f}")
+        table.add_row(path.stem, "all queries", *shown, "≤ 1.12", f"{all_at_once.error_rate:.2%}")
+    return table
+
+
 def ranking_and_selection() -> Table:
     """KN on its own ground: ten Gaussian arms with common random numbers and an indifference zone."""
     means = [0.56, 0.54, 0.54, 0.53, 0.53, 0.52, 0.51, 0.50, 0.48, 0.45]
@@ -153,6 +181,7 @@ def main() -> None:
     console.print(bernoulli())
     if len(sys.argv) > 1:
         console.print(real_tables(Path(sys.argv[1])))
+    console.print(portfolios(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
     console.print(ranking_and_selection())
     console.print(near_ties_beside_a_bad_arm())
 

@@ -85,6 +85,7 @@ def figure1(
     from rich.progress import Progress
 
     from bestarm.experiments import figure1 as experiment
+    from bestarm.experiments.records import write_csv
     from bestarm.report.figure1 import LOWER_BOUND_NOTE, figure1_tables, plot_figure1
 
     console = Console()
@@ -99,7 +100,7 @@ def figure1(
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("figure 1", total=len(where) * len(players))
         bars = experiment.run(players, where, delta, repetitions, seed, on_bar=lambda bar: progress.advance(task))
-    experiment.write_csv(bars, output / "figure1.csv")
+    write_csv(bars, output / "figure1.csv")
     plot_figure1(bars, output / "figure1.png")
     for table in figure1_tables(bars):
         console.print(table)
@@ -123,6 +124,7 @@ def convex(
     from rich.progress import Progress
 
     from bestarm.experiments import convex as experiment
+    from bestarm.experiments.records import write_csv
     from bestarm.report.convex import convex_tables, plot_convex
 
     console = Console()
@@ -140,7 +142,7 @@ def convex(
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("convex", total=2 * len(gaps) * len(players))
         points = experiment.run(delta, repetitions, seed, gaps, on_point=lambda point: progress.advance(task))
-    experiment.write_csv(points, output / "convex.csv")
+    write_csv(points, output / "convex.csv")
     plot_convex(points, output / "convex.png")
     for table in convex_tables(points):
         console.print(table)

@@ -99,6 +99,9 @@ class EliminationLearner:
     """A board with its evidence, and when to stop."""
 
     def __init__(self, evidence: Evidence, max_rounds: int | None = None, max_queries: int | None = None) -> None:
+        n_arms = evidence.board.arms.size
+        if max_queries is not None and max_queries < n_arms:
+            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {max_queries}")
         self.evidence = evidence
         self._board = evidence.board
         self._max_rounds = FOREVER if max_rounds is None else max_rounds

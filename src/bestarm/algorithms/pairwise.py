@@ -63,8 +63,6 @@ class PairwiseBAI:
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
         check_n_arms(n_arms)
-        if self.max_queries is not None and self.max_queries < n_arms:
-            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {self.max_queries}")
         comparison = self.comparison
         evidence: Evidence
         if isinstance(comparison, Betting):

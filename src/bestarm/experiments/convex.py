@@ -6,12 +6,10 @@ it stands an arm of the same mean that is independent of the others. What is cou
 out, which are its queries.
 """
 
-import csv
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,12 +157,3 @@ def findings(points: Sequence[Point]) -> list[str]:
             f"Portfolio needs {', '.join(f'{sharp[gap]:.2f} at {gap:g}' for gap in gaps)} of the rounds of Betting."
         )
     return sentences
-
-
-def write_csv(points: Sequence[Point], path: Path) -> None:
-    """One row a point."""
-    names = [field.name for field in fields(Point)]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows([getattr(point, name) for name in names] for point in points)

@@ -4,11 +4,9 @@ The paper gives neither delta nor the number of repetitions nor the layout of th
 baselines; all of them are parameters here or stated in the docstrings of the algorithms.
 """
 
-import csv
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -183,12 +181,3 @@ def verdict(judged: Sequence[Claim]) -> str:
     if not failed:
         return f"All {len(judged)} qualitative claims of the paper that these scenarios test held."
     return f"{len(judged) - len(failed)} of {len(judged)} qualitative claims held; not held: {'; '.join(failed)}."
-
-
-def write_csv(bars: Sequence[Bar], path: Path) -> None:
-    """One row a bar."""
-    names = [field.name for field in fields(Bar)]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows([getattr(bar, name) for name in names] for bar in bars)

@@ -57,6 +57,18 @@ def absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no-
         means[a] += deviation[a] * share
 
 
+@inlined
+def begin_round(rows, r, board):  # type: ignore[no-untyped-def]
+    """Count the round and its queries, and absorb its means; returns its number."""
+    tally = board.tally
+    m = tally[QUERIED]
+    t = tally[ROUNDS] + 1
+    tally[ROUNDS] = t
+    tally[QUERIES] += m
+    absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
+    return t
+
+
 @compiled
 def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     """Note that an arm was beaten in this round; `eliminate` decides what follows."""

@@ -8,8 +8,8 @@ holds for some ``w`` exactly if the minimum of ``w' B w / 2 - <w, n>`` over ``w 
 
 import numpy as np
 
-from bestarm.board import NEXT_LEAVE, QUERIED, QUERIES, ROUNDS
-from bestarm.kernels.base import absorb_means, compiled, eliminate, let_leave, mark, may_go_on
+from bestarm.board import NEXT_LEAVE, QUERIED
+from bestarm.kernels.base import begin_round, compiled, eliminate, let_leave, mark, may_go_on
 from bestarm.kernels.pairs import absorb_squares
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
@@ -37,22 +37,25 @@ def _is_positive(n, B, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _is_negative(n, w, Bw):  # type: ignore[no-untyped-def]
-    """Whether ``y = s w`` proves for some ``s`` that the supremum is not positive.
+def _is_negative(n, B, w, Bw):  # type: ignore[no-untyped-def]
+    """Whether ``y = s w`` proves for some ``s`` that the supremum is not positive, rounding allowed for.
 
     If ``y' B y <= 1`` and ``B y >= n`` in every entry then ``<v, n> <= v' B y <= sqrt(v' B v)`` for all ``v >= 0``.
     """
-    square = 0.0
+    square, scale = 0.0, 0.0
     for j in range(n.size):
         square += w[j] * Bw[j]
+        scale += w[j] * np.sqrt(B[j, j])
+    square += ROUNDING * scale * scale
     least, most = 0.0, (1.0 / np.sqrt(square) if square > 0.0 else np.inf)
     for j in range(n.size):
-        if Bw[j] > 0.0:
-            least = max(least, n[j] / Bw[j])
-        elif n[j] > 0.0 or (n[j] == 0.0 and Bw[j] < 0.0):
+        sure = Bw[j] - ROUNDING * scale * np.sqrt(B[j, j])  # entries of B w may cancel
+        if sure > 0.0:
+            least = max(least, n[j] / sure)
+        elif n[j] > 0.0 or (n[j] == 0.0 and sure < 0.0):
             return False
-        elif Bw[j] < 0.0:
-            most = min(most, n[j] / Bw[j])
+        elif sure < 0.0:
+            most = min(most, n[j] / sure)
     return least <= most
 
 
@@ -147,11 +150,14 @@ def convex_sign(n, B, w, limit):  # type: ignore[no-untyped-def]
     positive answer leaves the weights that prove it, up to their sum.
     """
     p = n.size
+    single, most = -1, 0.0
     for j in range(p):
-        if n[j] > 0.0 and n[j] > np.sqrt(B[j, j]):  # one arm is enough
-            for k in range(p):
-                w[k] = 1.0 if k == j else 0.0
-            return POSITIVE
+        if n[j] - np.sqrt(B[j, j]) > most:
+            single, most = j, n[j] - np.sqrt(B[j, j])
+    if single >= 0:  # one arm is enough
+        for k in range(p):
+            w[k] = 1.0 if k == single else 0.0
+        return POSITIVE
     Bw, target = np.empty(p), np.empty(p)
     for j in range(p):  # a little more than n, so that rounding does not spoil B w >= n
         target[j] = n[j] + SLACK * np.sqrt(B[j, j])
@@ -159,7 +165,7 @@ def convex_sign(n, B, w, limit):  # type: ignore[no-untyped-def]
         _times(B, w, Bw)
         if _is_positive(n, B, w):
             return POSITIVE
-        if _is_negative(n, w, Bw):
+        if _is_negative(n, B, w, Bw):
             return NEGATIVE
         if step > 0 and not _enter(target, B, w, Bw):  # the first look is at the weights given
             return UNKNOWN
@@ -277,12 +283,8 @@ def race_convex(  # type: ignore[no-untyped-def]
     for r in range(rows.shape[0]):
         if not may_go_on(board, max_rounds, max_queries):
             return r
-        m = tally[QUERIED]
-        t = tally[ROUNDS] + 1
-        tally[ROUNDS] = t
-        tally[QUERIES] += m
-        absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
-        absorb_squares(1.0 - 1.0 / t, m, board.deviation, board.own, board.squares)
+        t = begin_round(rows, r, board)
+        absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
         if slopes[r] < np.inf and t >= next_check[0]:
             counts[CHECKED_ROUNDS] += 1
             next_check[0] = max(t + 1, np.int64(np.ceil(growth * t)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestarm.board import QUERIED, QUERIES, ROUNDS
-from bestarm.kernels.base import absorb_means, compiled, eliminate, let_leave, mark, may_go_on
+from bestarm.kernels.base import begin_round, compiled, eliminate, let_leave, mark, may_go_on
 
 
 @compiled
@@ -18,10 +18,8 @@ def race_intervals(rows, slopes, offsets, max_rounds, max_queries, board, learn)
     for r in range(rows.shape[0]):
         if not may_go_on(board, max_rounds, max_queries):
             return r
-        t, m = tally[ROUNDS] + 1, tally[QUERIED]
-        tally[ROUNDS] = t
-        tally[QUERIES] += m
-        absorb_means(rows, r, 1.0 / t, m, arms, means, board.deviation)
+        t = begin_round(rows, r, board)
+        m = tally[QUERIED]
         weight = (t - 1.0) / t
         highest = 0
         for a in range(m):

@@ -2,8 +2,16 @@
 
 import numpy as np
 
-from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, QUERIES, ROUNDS, WITHIN_EPSILON
-from bestarm.kernels.base import absorb_means, compiled, eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
+from bestarm.kernels.base import (
+    begin_round,
+    compiled,
+    eliminate,
+    leader_place,
+    let_leave,
+    mark,
+    may_go_on,
+)
 
 ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
 
@@ -87,19 +95,15 @@ def race_pairs(  # type: ignore[no-untyped-def]
     after round ``learn_until``. Slopes and offsets are those of the rounds of ``rows``. With a positive ``epsilon`` the
     game also ends when the leader is within it. Returns the rows used.
     """
-    arms, means, own, squares = board.arms, board.means, board.own, board.squares
+    means, own, squares = board.means, board.own, board.squares
     bar, deviation, tally = board.bar, board.deviation, board.tally
     for r in range(rows.shape[0]):
         if not may_go_on(board, max_rounds, max_queries):
             return r
+        t = begin_round(rows, r, board)
         m = tally[QUERIED]
-        t = tally[ROUNDS] + 1
-        tally[ROUNDS] = t
-        tally[QUERIES] += m
-        share = 1.0 / t
-        absorb_means(rows, r, share, m, arms, means, deviation)
         if t <= learn_until:
-            absorb_squares(1.0 - share, m, deviation, own, squares)
+            absorb_squares(1.0 - 1.0 / t, m, deviation, own, squares)
         slope, offset, scale = slopes[r], offsets[r] - zone, 1.0 / (t - 1.0)
         if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
             if linear or _may_be_beaten(m, means, squares, bar, slope, offset, scale):

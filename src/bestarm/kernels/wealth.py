@@ -2,8 +2,17 @@
 
 import numpy as np
 
-from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, QUERIES, ROUNDS, WITHIN_EPSILON
-from bestarm.kernels.base import absorb_means, compiled, eliminate, inlined, leader_place, let_leave, mark, may_go_on
+from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
+from bestarm.kernels.base import (
+    begin_round,
+    compiled,
+    eliminate,
+    inlined,
+    leader_place,
+    let_leave,
+    mark,
+    may_go_on,
+)
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
 from bestarm.kernels.pairs import absorb_squares
 
@@ -246,13 +255,9 @@ def race_wealth(  # type: ignore[no-untyped-def]
     for r in range(rows.shape[0]):
         if not may_go_on(board, max_rounds, max_queries):
             return r
-        m = tally[QUERIED]
-        t = tally[ROUNDS] + 1
-        tally[ROUNDS] = t
-        tally[QUERIES] += m
-        absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
+        t = begin_round(rows, r, board)
         if folio.log_wealth.size == board.arms.size:
-            absorb_squares(1.0 - 1.0 / t, m, board.deviation, board.own, board.squares)
+            absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
             _invest(rows, r, t, board, sums, folio, scale, pool, cap)
             if t == folio.renewal[0]:
                 _renew_bets(t, board, folio, scale)

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bestarm.experiments.convex import HORIZON, Point
-from bestarm.report.figure1 import COLOURS, unique
+from bestarm.report.figure1 import COLOURS
+from bestarm.report.tables import series_table, unique
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,21 +16,18 @@ MARKERS = "osv^"
 
 def convex_tables(points: Sequence[Point]) -> "Iterator[Table]":
     """Rounds until the last arm is out, a table for each kind of last arm."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     for kind in unique(point.last_arm for point in points):
         mine = [point for point in points if point.last_arm == kind]
-        table = Table(title=f"Rounds until the last arm ({kind}) is out, by its gap", box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("")
-        for gap in unique(point.gap for point in mine):
-            table.add_column(f"{gap:g}", justify="right")
-        for name in unique(point.algorithm for point in mine):
-            row = [point for point in mine if point.algorithm == name]
-            table.add_row(name, *(_cell(point) for point in row))
         bounds = {point.gap: point.bound for point in mine}
-        table.add_row("Theorem B.1, constant 1", *(_short(bound) for bound in bounds.values()), style="dim")
-        yield table
+        yield series_table(
+            f"Rounds until the last arm ({kind}) is out, by its gap",
+            [f"{gap:g}" for gap in bounds],
+            {
+                name: [_cell(point) for point in mine if point.algorithm == name]
+                for name in unique(point.algorithm for point in mine)
+            },
+            ("Theorem B.1, constant 1", [_short(bound) for bound in bounds.values()]),
+        )
 
 
 def _cell(point: Point) -> str:

@@ -1,12 +1,13 @@
 """The picture and the table of Figure 1."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bestarm.experiments.figure1 import Bar
+from bestarm.report.tables import series_table, unique
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,30 +17,19 @@ if TYPE_CHECKING:
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
 
 
-T = TypeVar("T")
-
-
-def unique(values: Iterable[T]) -> list[T]:
-    """The values in the order in which they first come."""
-    return list(dict.fromkeys(values))
-
-
 def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
     """Mean queries with their standard errors, a table a side, one row an algorithm, the lower bound last."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     for side in unique(bar.side for bar in bars):
         mine = [bar for bar in bars if bar.side == side]
-        table = Table(title=f"Mean queries ± standard error, by {mine[0].parameter}", box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("")
-        for value in unique(bar.value for bar in mine):
-            table.add_column(f"{value:g}", justify="right")
-        for name in unique(bar.algorithm for bar in mine):
-            row = [bar for bar in mine if bar.algorithm == name]
-            table.add_row(name, *(f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in row))
-        table.add_row("lower bound", *(f"{bound:,.0f}" for bound in _lower_bounds(mine)), style="dim")
-        yield table
+        yield series_table(
+            f"Mean queries ± standard error, by {mine[0].parameter}",
+            [f"{value:g}" for value in unique(bar.value for bar in mine)],
+            {
+                name: [f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in mine if bar.algorithm == name]
+                for name in unique(bar.algorithm for bar in mine)
+            },
+            ("lower bound", [f"{bound:,.0f}" for bound in _lower_bounds(mine)]),
+        )
 
 
 def _lower_bounds(bars: Sequence[Bar]) -> list[float]:

@@ -1,0 +1,31 @@
+"""Tables that several reports share."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+T = TypeVar("T")
+
+
+def unique(values: Iterable[T]) -> list[T]:
+    """The values in the order in which they first come."""
+    return list(dict.fromkeys(values))
+
+
+def series_table(
+    title: str, columns: Iterable[str], rows: Mapping[str, Sequence[str]], reference: tuple[str, Sequence[str]]
+) -> "Table":
+    """One row a series, one column a case, and a dim row of reference last."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
+    table.add_row(reference[0], *reference[1], style="dim")
+    return table
