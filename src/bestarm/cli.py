@@ -114,7 +114,7 @@ def figure1(
 
 @reproduce.command()
 def convex(
-    repetitions: Annotated[int, typer.Option(help="Games of the sharp rules at each point.")] = 50,
+    repetitions: Annotated[int, typer.Option(help="Games of the sharp rules at each point.")] = 20,
     delta: Annotated[float, typer.Option(help="Probability of error allowed.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of all games.")] = 0,
     gap: Annotated[list[float], typer.Option(help="Gaps of the last arm; repeat the option for several.")] = [],  # noqa: B006

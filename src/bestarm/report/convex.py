@@ -26,14 +26,14 @@ def convex_tables(points: Sequence[Point]) -> "Iterator[Table]":
                 name: [_cell(point) for point in mine if point.algorithm == name]
                 for name in unique(point.algorithm for point in mine)
             },
-            ("Theorem B.1, constant 1", [_short(bound) for bound in bounds.values()]),
+            ("Theorem B.1, c = 1", [_short(bound) for bound in bounds.values()]),
         )
 
 
 def _cell(point: Point) -> str:
     if point.reached_horizon:
         return f"≥ {_short(point.mean_rounds)}"
-    return f"{_short(point.mean_rounds)} ±{_short(point.standard_error)}"
+    return f"{_short(point.mean_rounds)} ±{point.standard_error / point.mean_rounds:.0%}"
 
 
 def _short(value: float) -> str:
@@ -66,7 +66,7 @@ def plot_convex(points: Sequence[Point], path: Path) -> None:
                 capsize=2,
             )
         bounds = {point.gap: point.bound for point in mine}
-        panel.plot(list(bounds), list(bounds.values()), ":", color="black", label="Theorem B.1, constant 1")
+        panel.plot(list(bounds), list(bounds.values()), ":", color="black", label="Theorem B.1, c = 1")
         panel.axhline(HORIZON, color="#999999", linewidth=0.6)
         panel.set_xscale("log")
         panel.set_yscale("log")

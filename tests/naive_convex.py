@@ -1,0 +1,255 @@
+"""Slow, obvious versions of the comparison with convex combinations, and of the portfolios of bets on all differences.
+
+Weights are those of the *other* queried arms. A supremum is bracketed by the primal and the dual solution of an
+interior-point solver: its own tolerances prove nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil, comb, inf, log, sqrt
+from typing import Any
+
+import clarabel  # type: ignore[import-untyped]
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+import naive
+import naive_sharp
+from bestarm import Portfolio
+from bestarm.board import FIRST_RENEWAL
+from bestarm.kernels.wealth import FADING, MOST, RENEWAL
+from naive import Matrix, Played
+
+Vector = NDArray[np.float64]
+
+
+# --- the supremum over convex weights --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """``low <= sup <w, m> - |F w| <= high`` over the simplex; the weights attain ``low``."""
+
+    low: float
+    high: float
+    weights: Vector
+    spread: float  # |F w| at these weights
+
+
+def _settings(tolerance: float) -> Any:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    return settings
+
+
+SETTINGS = _settings(1e-12)
+
+
+def supremum(m: Vector, F: Matrix) -> Bracket:
+    """Maximise ``<w, m> - s`` subject to ``|F w| <= s``, ``sum w = 1``, ``w >= 0``, scaled to numbers of size one."""
+    scale = max(np.abs(m).max(), np.linalg.norm(F, axis=0).max(initial=0.0)) or 1.0
+    unit = _supremum(m / scale, F / scale)
+    return Bracket(scale * unit.low, scale * unit.high, unit.weights, scale * unit.spread)
+
+
+def _supremum(m: Vector, F: Matrix) -> Bracket:
+    rank, p = F.shape
+    zero = np.zeros
+    constraints = np.block(
+        [
+            [np.ones((1, p)), zero((1, 1))],
+            [-np.eye(p), zero((p, 1))],
+            [zero((1, p)), -np.ones((1, 1))],
+            [-F, zero((rank, 1))],
+        ]
+    )
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(p), clarabel.SecondOrderConeT(rank + 1)]
+    bound = np.concatenate([[1.0], zero(p + 1 + rank)])
+    no_square = scipy.sparse.csc_matrix((p + 1, p + 1))
+    objective = np.concatenate([-m, [1.0]])
+    problem = clarabel.DefaultSolver(
+        no_square, objective, scipy.sparse.csc_matrix(constraints), bound, cones, SETTINGS
+    ).solve()
+    w: Vector = np.maximum(np.array(problem.x)[:p], 0.0)
+    w /= w.sum()
+    spread = float(np.linalg.norm(F @ w))
+    return Bracket(float(m @ w) - spread, _dual_value(m, F, -np.array(problem.z)[p + 2 :]), w, spread)
+
+
+def _dual_value(m: Vector, F: Matrix, y: Vector) -> float:
+    """For every ``|y| <= 1`` the supremum is at most ``max_j (m - F' y)_j``."""
+    y = y / max(1.0, float(np.linalg.norm(y)))
+    return float((m - F.T @ y).max())
+
+
+def pair_supremum(m: Vector, A: Matrix, j: int, k: int) -> float:
+    """The same over weights on two arms: a concave function of one number, by ternary search."""
+
+    def value(share: float) -> float:
+        square = share**2 * A[j, j] + 2 * share * (1 - share) * A[j, k] + (1 - share) ** 2 * A[k, k]
+        return float(share * m[j] + (1 - share) * m[k] - sqrt(max(square, 0.0)))
+
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        first, second = (2 * low + high) / 3, (low + 2 * high) / 3
+        if value(first) < value(second):
+            low = first
+        else:
+            high = second
+    return max(value(0.0), value(1.0), value((low + high) / 2))
+
+
+# --- games of Convex-BAI ---------------------------------------------------------------------------------------------
+
+Boundary = Callable[[int], tuple[float, float]]  # round -> slope and offset
+
+
+def convex_boundary(n_arms: int, delta: float, sparsity: int | None = None) -> Boundary:
+    """``Gamma_i`` of appendix B with ``|w - e_i|_1 = 2``; for sparse weights with the cover of their supports."""
+
+    def at(t: int) -> tuple[float, float]:
+        delta_t = delta / (2 * n_arms**2 * t * (t + 1))
+        if sparsity is None or sparsity >= n_arms - 1:
+            L = n_arms * log(1 / delta_t)
+        else:
+            L = sparsity * log(1 / delta_t) + log(comb(n_arms - 1, sparsity))
+        return 2 * sqrt(2 * L / (t - 1)), 28 * L / (t - 1)
+
+    return at
+
+
+def differences(X: Matrix, i: int) -> Matrix:
+    """Rewards of the other columns minus those of column ``i``."""
+    return np.delete(X, i, axis=1) - X[:, [i]]
+
+
+def lead_of(D: Matrix, w: Vector, slope: float, offset: float) -> float:
+    """By how much these weights beat the arm that is subtracted."""
+    variance = float(w @ np.atleast_2d(np.cov(D, rowvar=False)) @ w)
+    return float(w @ D.mean(axis=0)) - slope * sqrt(max(variance, 0.0)) - offset
+
+
+def largest_lead(D: Matrix, slope: float, offset: float) -> float:
+    """Its supremum over convex weights; where it is not positive, an upper bound will do."""
+    m = D.mean(axis=0) - offset
+    alone = m - slope * D.std(axis=0, ddof=1)
+    if m.max() <= 0 or m.size == 1 or alone.max() > 0:
+        return float(alone.max())
+    if m.size == 2:
+        return pair_supremum(m, slope**2 * np.cov(D, rowvar=False), 0, 1)
+    _, R = np.linalg.qr((D - D.mean(axis=0)) / sqrt(len(D) - 1))  # R' R is the covariance
+    return supremum(m, slope * R).low
+
+
+def looks(growth: float, n_rounds: int) -> set[int]:
+    """From round 3 on, the next look is when the rounds have grown by the factor."""
+    t, out = 3, set[int]()
+    while t <= n_rounds:
+        out.add(t)
+        t = max(t + 1, ceil(growth * t))
+    return out
+
+
+@dataclass
+class Closest:
+    """The value nearest to 0 that decided anything."""
+
+    value: float = inf
+
+
+def convex_race(
+    rows: Matrix, boundary: Boundary, keep: float = 1.0, growth: float = 1.0, max_rounds: int | None = None
+) -> tuple[Played, float]:
+    """The game, and how close the closest of its decisions was."""
+    rounds, closest = looks(growth, len(rows)), Closest()
+
+    def judge(arms: list[int], X: Matrix) -> Matrix | None:
+        if len(X) not in rounds:
+            return None
+        slope, offset = boundary(len(X))
+        if offset >= 1:  # no lead in [0, 1] is larger
+            return None
+        leads = [largest_lead(differences(X, i), slope, offset) for i in range(len(arms))]
+        closest.value = min(closest.value, *map(abs, leads))
+        return np.tile(np.array(leads)[:, None], len(arms))
+
+    return naive.race(rows, judge, keep, max_rounds), closest.value
+
+
+# --- games with portfolios -------------------------------------------------------------------------------------------
+
+
+def growth_optimal_bets(D: Matrix) -> Vector:
+    """``max <b, m> - b' M b / 2`` over ``b >= 0`` for differences ``D``; at most a share `MOST` is bet."""
+    m = D.mean(axis=0)
+    M = np.atleast_2d(np.cov(D, rowvar=False)) + np.outer(m, m)
+    M[np.diag_indices(m.size)] *= 1 + FADING / len(D)
+    moves = np.diag(M) > 0
+    bets: Vector = np.zeros(m.size)
+    if moves.any():
+        L = np.linalg.cholesky(M[np.ix_(moves, moves)])
+        bets[moves] = nnls(L.T, np.linalg.solve(L, m[moves]))[0]
+    return bets * min(1.0, MOST / bets.sum()) if bets.sum() > 0 else bets
+
+
+def renewals(n_rounds: int) -> set[int]:
+    t, out = FIRST_RENEWAL, set[int]()
+    while t <= n_rounds:
+        out.add(t)
+        t += max(1, int(RENEWAL * t))
+    return out
+
+
+class PortfolioRace(naive_sharp._Race):
+    """The game of bets on single differences; half of the wealth against each arm is in a portfolio."""
+
+    def __init__(self, rows: Matrix, portfolio: Portfolio, delta: float, **options: Any) -> None:
+        K = rows.shape[1]
+        rules = naive_sharp.betting_rules(portfolio.pairs, K, delta, **options)
+        super().__init__(rows, replace(rules, threshold=2 * (K - 1) / delta))
+        self.scale, self.pool = 1 / (portfolio.bounds[1] - portfolio.bounds[0]), portfolio.pool
+        self.wealth = [1.0] * K
+        self.bets = [dict[int, float]() for _ in range(K)]
+        self.renewals = renewals(len(rows))
+        self.margins: dict[int, float] = {}
+        self.closest = inf  # logarithm of a wealth over its threshold
+        self.by_portfolio = 0  # arms out although the bets on single differences alone would not do
+
+    def next_round(self) -> None:
+        t = self.t + 1
+        arms = self.queried(t)
+        for i in self.candidates:
+            self.wealth[i] *= self._growth(i, arms, t)
+            if t in self.renewals:
+                others = [j for j in arms if j != i]
+                D = self.scale * (self.rows[:t, others] - self.rows[:t, [i]])
+                self.bets[i] = dict(zip(others, growth_optimal_bets(D).tolist(), strict=True))
+        super().next_round()
+
+    def _growth(self, i: int, arms: list[int], t: int) -> float:
+        gain = stake = 0.0
+        for j in set(arms) & set(self.bets[i]):
+            D = self.scale * (self.rows[:t, j] - self.rows[:t, i])
+            y = float(naive_sharp.null_means(D, 0.0, self.pool)[-1])
+            gain += self.bets[i][j] * (D[-1] - y)
+            stake += self.bets[i][j] * (1 + y)
+        return 1 + gain * min(1.0, naive_sharp.CAP / stake if stake > 0 else 1.0)
+
+    def _beaten(self, i: int) -> bool:
+        pairs = sum(float(self.evidence[i, j][self._shared(j) - 1]) for j in range(self.K) if j != i)
+        margin = log(((self.K - 1) * self.wealth[i] + pairs) / self.rules.threshold)
+        self.closest = min(self.closest, abs(margin))
+        if margin >= 0:
+            self.margins[i] = margin
+            self.by_portfolio += pairs < self.rules.threshold
+        return margin >= 0
+
+
+def portfolio_race(rows: Matrix, portfolio: Portfolio, delta: float, **options: Any) -> PortfolioRace:
+    race = PortfolioRace(rows, portfolio, delta, **options)
+    while race.goes_on():
+        race.next_round()
+    return race
