@@ -184,6 +184,7 @@ def convex() -> Table:
     table = Table(title="Convex-BAI, 100,000 rounds, one core")
     for heading in ("K", "look", "seconds", "asked", "rounds looked at", "arms solved", "not certified"):
         table.add_column(heading, justify="right")
+    bestarm.ConvexBAI(0.05, bestarm.ConvexBernstein()).start(2).play(np.zeros((1, 2)))  # compiled
     for n_arms, largest_lead, asked in ((5, 0.06, "≤ 60"), (20, 0.25, "≤ 300")):
         means = np.linspace(0.5, 0.5 - largest_lead, n_arms)
         arms = bestarm.BernoulliArms(means, bestarm.bernoulli_variances(means).independent)

@@ -49,9 +49,10 @@ class DataWatch:
         first = rows[: LOOK - self._seen]
         self._seen += len(first)
         if self._bounds is None:
-            self._values.update(first[:, arms].ravel().tolist())
-            if len(self._values) > FEW_VALUES:
-                return False
+            for row in first:
+                self._values.update(row[arms].tolist())
+                if len(self._values) > FEW_VALUES:
+                    return False
         else:
             kept = np.full(first.shape, np.nan)
             kept[:, arms] = first[:, arms]

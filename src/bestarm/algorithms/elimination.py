@@ -142,8 +142,8 @@ class EliminationLearner:
         return counts
 
     def candidates(self) -> tuple[int, ...]:
-        board = self._board
-        return tuple(int(arm) for arm in board.arms[: self._n_queried][board.bar[: self._n_queried] == 0])
+        board, m = self._board, self._n_queried
+        return tuple(board.arms[:m][board.bar[:m] == 0].tolist())
 
     def eliminations(self) -> list[Elimination]:
         standing = self.candidates()

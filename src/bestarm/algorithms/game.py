@@ -264,8 +264,9 @@ class Game:
         self._check(block)
         self._asked = None
         used = self._learner.absorb(block)
-        queried_all_along = np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))
-        self._look(block[:used], queried_all_along)
+        if self._watch is not None:
+            queried_all_along = np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))
+            self._look(block[:used], queried_all_along)
         return used
 
     def _look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> None:

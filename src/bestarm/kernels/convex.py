@@ -91,7 +91,7 @@ def _solve(B, n, active, z):  # type: ignore[no-untyped-def]
 def _minimise_on_support(n, B, w):  # type: ignore[no-untyped-def]
     """Move ``w`` to the minimum over its support, dropping the arms whose weight would become negative."""
     z = np.empty(n.size)
-    while True:
+    for _ in range(n.size + 1):  # each pass drops an arm, or is the last
         active = np.flatnonzero(w > 0.0)
         if active.size == 0:
             return
