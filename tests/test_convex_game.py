@@ -13,6 +13,7 @@ import pytest
 
 import naive_convex
 from bestarm import ConvexBAI, ConvexBernstein, EmpiricalBernstein, Game, PairwiseBAI
+from games import feed, outcome
 from naive import Matrix, Played
 from naive_convex import Vector, convex_boundary, convex_race, differences, lead_of, looks
 from statistics_helpers import binomial_p_value, contradicts
@@ -85,34 +86,12 @@ MAKERS: list[Callable[[RNG, int, int], Matrix]] = [
 ]
 
 
-def feed(rng: RNG, game: Game, rows: Matrix) -> None:
-    """Row by row, all at once, or in blocks."""
-    size = int(rng.choice([1, 7, 10_000]))
-    for start in range(0, len(rows), size):
-        if game.finished:
-            return
-        if size == 1:
-            game.tell(rows[start, game.ask()])
-        else:
-            game.play(rows[start : start + size])
-
-
-def outcome(game: Game) -> dict[str, Any]:
-    against = game.contradiction
-    return {
-        "eliminations": [(one.arm, one.round) for one in game.eliminations],
-        "candidates": game.candidates,
-        "rounds": game.n_rounds,
-        "queries": game.n_queries,
-        "contradiction": None if against is None else (against.arm, against.round),
-    }
-
-
 def expected_outcome(played: Played) -> dict[str, Any]:
     against = played.contradiction
     return {
         "eliminations": [(one.arm, one.round) for one in played.eliminations],
         "candidates": played.candidates,
+        "reason": "decided" if len(played.candidates) == 1 else None,
         "rounds": played.n_rounds,
         "queries": played.n_queries,
         "contradiction": None if against is None else (against.arm, against.round),

@@ -12,6 +12,7 @@ import pytest
 
 import bestarm
 from bestarm import Betting, ConvexBAI, Game, PairwiseBAI, Portfolio
+from games import feed, outcome
 from naive import Matrix
 from naive_convex import PortfolioRace, Vector, growth_optimal_bets, portfolio_race, renewals
 from statistics_helpers import binomial_p_value, contradicts
@@ -83,36 +84,12 @@ MAKERS: list[Callable[[RNG, int, int], Matrix]] = [
 ]
 
 
-def feed(rng: RNG, game: Game, rows: Matrix) -> None:
-    """Row by row, all at once, or in blocks."""
-    size = int(rng.choice([1, 7, 10_000]))
-    for start in range(0, len(rows), size):
-        if game.finished:
-            return
-        if size == 1:
-            game.tell(rows[start, game.ask()])
-        else:
-            game.play(rows[start : start + size])
-
-
 def options(rng: RNG, K: int, scale: float) -> dict[str, Any]:
     return {
         "keep": float(rng.choice([1.0, 2.0, 98.0])),
         "epsilon": scale * float(rng.choice([0.0, 0.0, 0.05, 0.2])),
         "max_rounds": int(rng.integers(1, 100)) if rng.random() < 0.1 else None,
         "max_queries": int(rng.integers(K, 100 * K)) if rng.random() < 0.1 else None,
-    }
-
-
-def outcome(game: Game) -> dict[str, Any]:
-    against = game.contradiction
-    return {
-        "eliminations": [(one.arm, one.round) for one in game.eliminations],
-        "candidates": game.candidates,
-        "reason": game.reason,
-        "rounds": game.n_rounds,
-        "queries": game.n_queries,
-        "contradiction": None if against is None else (against.arm, against.round),
     }
 
 

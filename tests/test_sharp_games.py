@@ -11,7 +11,8 @@ import pytest
 
 import bestarm
 import naive_sharp
-from bestarm import Betting, Game, PairwiseBAI, StudentMixture
+from bestarm import Betting, PairwiseBAI, StudentMixture
+from games import feed, outcome
 from naive_sharp import Array, Played, betting_rules, student_rules
 from statistics_helpers import binomial_p_value, contradicts
 
@@ -120,30 +121,6 @@ def betting_match(rng: RNG) -> Match:
 
 
 MAKERS: dict[str, Callable[[RNG], Match]] = {"StudentMixture": student_match, "Betting": betting_match}
-
-
-def feed(rng: RNG, game: Game, rows: Array) -> None:
-    """Row by row, all at once, or in blocks."""
-    size = int(rng.choice([1, 7, 1000]))
-    for start in range(0, len(rows), size):
-        if game.finished:
-            return
-        if size == 1:
-            game.tell(rows[start, game.ask()])
-        else:
-            game.play(rows[start : start + size])
-
-
-def outcome(game: Game) -> dict[str, Any]:
-    against = game.contradiction
-    return {
-        "eliminations": [(one.arm, one.round) for one in game.eliminations],
-        "candidates": game.candidates,
-        "reason": game.reason,
-        "rounds": game.n_rounds,
-        "queries": game.n_queries,
-        "contradiction": None if against is None else (against.arm, against.round),
-    }
 
 
 def expected_outcome(played: Played) -> dict[str, Any]:
