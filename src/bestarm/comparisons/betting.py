@@ -1,6 +1,5 @@
 """The sharp comparison for bounded rewards: betting on differences."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -90,7 +89,7 @@ class Betting:
         low, high = -1.0 / self.scale, 1.0 / self.scale
         if self.log_wealth(differences, low) < log_threshold:
             return low
-        while high - low > 1e-12 / self.scale and math.nextafter(low, high) < high:
+        while high - low > 1e-12 / self.scale:
             middle = (low + high) / 2.0
             if self.log_wealth(differences, middle) >= log_threshold:
                 low = middle

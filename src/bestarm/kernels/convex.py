@@ -15,9 +15,9 @@ from bestarm.kernels.pairs import absorb_squares
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
 ROUNDING = 1e-14  # share of the largest possible w' B w that is left to rounding
 
-RIDGE = 1e-13
-SLACK = 1e-11
-TINY = 1e-300
+RIDGE = 1e-13  # added to the diagonal, as a share of it: singular covariances can be solved
+TINY = 1e-300  # the same where the diagonal is 0
+SLACK = 1e-11  # added to n in standard deviations: a little above what the ridge and rounding leave
 
 # Places in the counts of a convex game.
 CHECKED_ROUNDS, SOLVED, UNCERTIFIED = range(3)
