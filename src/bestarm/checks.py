@@ -7,28 +7,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+def _is_real(value: object) -> bool:
+    """Whether something is a number, and not a text or a flag."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
 def check_open_unit(name: str, value: float) -> None:
     """Refuse a probability outside the open interval (0, 1)."""
-    if not 0.0 < value < 1.0:
+    if not (_is_real(value) and 0.0 < value < 1.0):
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a finite number above zero."""
-    if not (math.isfinite(value) and value > 0):
+    if not (_is_real(value) and math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
 
 
 def check_at_least(name: str, value: float, least: float) -> None:
     """Refuse what is not a finite number of at least ``least``."""
-    if not (math.isfinite(value) and value >= least):
+    if not (_is_real(value) and math.isfinite(value) and value >= least):
         raise ValueError(f"{name} must be a finite number of at least {least}, got {value!r}")
 
 
-def check_count(name: str, value: int, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
+def check_count(name: str, value: int, least: int = 1) -> int:
+    """A whole number of at least ``least``, as an int; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
 
 
 def check_n_arms(n_arms: int) -> None:
@@ -53,6 +59,12 @@ def refuse_first(name: str, values: NDArray[np.float64], bad: NDArray[np.bool_],
         place = tuple(int(index) for index in np.argwhere(bad)[0])
         where = ", ".join(map(str, place))
         raise ValueError(f"{name} {rule}, got {name}[{where}] = {float(values[place])!r}")
+
+
+def check_flag(name: str, value: bool) -> None:
+    """Refuse what is neither True nor False: "no" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -81,6 +93,10 @@ def normalised_weights(weights: ArrayLike, size: int) -> tuple[float, ...]:
 
 def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
     """Two finite numbers, the lower one first."""
-    if len(bounds) != 2 or not all(math.isfinite(bound) for bound in bounds) or not bounds[0] < bounds[1]:
+    try:
+        pair = tuple(bounds)
+    except TypeError:
+        pair = ()
+    if len(pair) != 2 or not all(_is_real(bound) and math.isfinite(bound) for bound in pair) or not pair[0] < pair[1]:
         raise ValueError(f"bounds must be two finite numbers, the lower one first, got {bounds!r}")
-    return float(bounds[0]), float(bounds[1])
+    return float(pair[0]), float(pair[1])

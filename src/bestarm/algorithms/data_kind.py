@@ -1,5 +1,6 @@
 """What kind of data is this? One actionable warning where the comparison does not fit what it is fed."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -10,7 +11,6 @@ from bestarm.moments import Moments
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10
 SMALL_SPREAD = 0.05
-CALLER = 5  # frames between a warning and the line that fed the game: _judge, look, Game._look, tell or play
 
 
 class DataWarning(UserWarning):
@@ -22,7 +22,7 @@ def few_values_warning() -> str:
     return (
         f"the rewards of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
         "and the guarantee of this comparison does not cover them: if they are bounded, use "
-        "comparison=bestarm.Betting(bounds=(low, high))"
+        "comparison=bestarm.Betting(bounds=(low, high)), or bounds=(low, high) in a race"
     )
 
 
@@ -31,8 +31,16 @@ def small_spread_warning(bounds: tuple[float, float]) -> str:
     return (
         f"the differences between arms spread over less than {SMALL_SPREAD:.0%} of the range [{bounds[0]:g}, "
         f"{bounds[1]:g}]: give tighter bounds if there are any, or, if the differences are nearly Gaussian, use "
-        "comparison=bestarm.StudentMixture(), which needs far fewer queries"
+        "comparison=bestarm.StudentMixture() (in a race: no bounds), which needs far fewer queries"
     )
+
+
+def _callers_level() -> int:
+    """How many frames above the caller of this function lies the line outside of bestarm that fed the game."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bestarm."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class DataWatch:
@@ -64,7 +72,7 @@ class DataWatch:
 
     def _judge(self) -> None:
         if self._bounds is None:
-            warnings.warn(few_values_warning(), DataWarning, stacklevel=CALLER)
+            warnings.warn(few_values_warning(), DataWarning, stacklevel=_callers_level())
             return
         rows = np.concatenate(self._rows)
         rows = rows[:, ~np.isnan(rows).any(axis=0)]
@@ -72,4 +80,4 @@ class DataWatch:
             return
         spread = float(np.sqrt(Moments.of(rows).difference_variances.max()))
         if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
-            warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=CALLER)
+            warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=_callers_level())

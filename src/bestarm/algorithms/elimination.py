@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.game import Elimination
-from bestarm.board import FOREVER, POOL_EXHAUSTED, ROUNDS, WITHIN_EPSILON, Board
+from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, ROUNDS, WITHIN_EPSILON, Board
 from bestarm.checks import check_count
 from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
 
@@ -39,6 +39,10 @@ class Evidence(Protocol):
 
         At the level of one test of the eliminations, or ``simultaneous`` with those of all pairs and both sides.
         """
+        ...
+
+    def forget(self, arm: int) -> None:
+        """Drop the evidence that others are worse than this arm, which was disqualified in the round now asked."""
         ...
 
 
@@ -93,6 +97,9 @@ class BoundaryEvidence:
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         raise TypeError(NO_DIFFERENCES)
+
+    def forget(self, arm: int) -> None:
+        """Nothing to drop: arms that are not queried beat nobody, and every test stands for itself."""
 
 
 class EliminationLearner:
@@ -166,6 +173,19 @@ class EliminationLearner:
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         return self.evidence.lead_bound(i, j, simultaneous)
+
+    def disqualify(self, arm: int) -> None:
+        from bestarm.kernels import let_leave
+
+        self.evidence.forget(arm)
+        board, t = self._board, self.n_rounds
+        place = int(np.flatnonzero(board.arms == arm)[0])
+        if board.bar[place] == 0.0:
+            board.bar[place] = np.inf
+            board.tally[CANDIDATES] -= 1
+        board.last_round[arm] = t
+        let_leave(board, t)
+        self._read_tally()
 
     def diagnostics(self) -> dict[str, int]:
         return self.evidence.diagnostics()

@@ -28,6 +28,7 @@ class PairEvidence:
         self._judged = BoundaryEvidence(new_board(n_arms), comparison, delta, race_pairs, settings)
         self.board = self._judged.board
         self.play = self._judged.play
+        self.forget = self._judged.forget
         self._comparison = comparison
         self._delta = delta
 
@@ -113,6 +114,16 @@ class WealthEvidence:
         log_threshold = np.log(self._threshold) + (np.log(K) if simultaneous else 0.0)
         return self._betting.lower_bound(differences, float(log_threshold))
 
+    def forget(self, arm: int) -> None:
+        _, purse, near, folio = self._state
+        if folio.log_wealth.size:
+            raise TypeError("arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting")
+        # Averaged wealth that stops when a round is seen is no supermartingale; wealth that is lost then is one.
+        for bets in (purse, near)[: 2 if len(near.total) > 1 else 1]:
+            bets.log_wealth[:, :, arm] = -np.inf
+            bets.wealth[:, :, arm] = 0.0
+            bets.total[:, arm] = 0.0
+
 
 class ConvexEvidence:
     """Moments of all differences, judged by a boundary for convex combinations."""
@@ -133,6 +144,9 @@ class ConvexEvidence:
     def diagnostics(self) -> dict[str, int]:
         rounds, arms, uncertified = self.counts.tolist()
         return {"rounds looked at": rounds, "arms solved": arms, "not certified": uncertified}
+
+    def forget(self, arm: int) -> None:
+        raise TypeError("arms that were compared in combinations cannot be disqualified: use PairwiseBAI")
 
     def weights(self, arm: int) -> dict[int, float]:
         return {int(j): float(self._proofs[arm, j]) for j in np.flatnonzero(self._proofs[arm])}

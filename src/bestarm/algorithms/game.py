@@ -80,6 +80,10 @@ class Learner(Protocol):
         """A lower confidence bound for ``mu_j - mu_i``; TypeError where no statistics of differences are kept."""
         ...
 
+    def disqualify(self, arm: int) -> None:
+        """Query this arm no more, and let it beat nobody; TypeError where the guarantee would not survive that."""
+        ...
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -206,6 +210,14 @@ class Game:
         best = self.best
         return max([0.0] + [-self._learner.lead_bound(arm, best, False) for arm in self.candidates if arm != best])
 
+    def lead(self, i: int, j: int) -> tuple[float, float]:
+        """By how much arm ``j`` is better than arm ``i``: a lower and an upper bound, at all times, for this pair.
+
+        Each side has the level of one test of an elimination, ``delta / (K - 1)``, so a lower bound above 0 is what
+        drops ``i`` where pairs are compared one by one.
+        """
+        return self._learner.lead_bound(i, j, False), -self._learner.lead_bound(j, i, False)
+
     def intervals(self) -> Intervals:
         """Simultaneous intervals for all differences of means, at all times together, at level delta.
 
@@ -247,6 +259,21 @@ class Game:
         asked, self._asked = self._asked, None
         self._learner.absorb(row)
         self._look(row, asked)
+
+    def disqualify(self, arm: int) -> None:
+        """Take an arm out that cannot be evaluated: from the round now asked on it is neither queried nor compared.
+
+        With probability at least ``1 - delta`` the best of all arms is a candidate or was disqualified. What the arm
+        has eliminated before stays eliminated. (The decision may rest on the round now asked: `docs/theory.md`.)
+        """
+        if self.finished:
+            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nobody to disqualify")
+        if arm not in self.ask():
+            raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
+        if self.candidates == (arm,):
+            raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")
+        self._learner.disqualify(arm)
+        self._asked = None
 
     def play(self, rows: ArrayLike) -> int:
         """Play many rounds at once from whole rows, one column an arm; returns the number of rows used.

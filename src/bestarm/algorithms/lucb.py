@@ -131,5 +131,10 @@ class _LUCBLearner:
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
         raise TypeError(NO_DIFFERENCES)
 
+    def disqualify(self, arm: int) -> None:
+        raise TypeError(
+            "LUCB asks for two arms at a time and cannot do without one of them: use an elimination algorithm"
+        )
+
     def diagnostics(self) -> dict[str, int]:
         return {}

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.checks import finite_tuple, normalised_weights, refuse_first
+from bestarm.checks import check_count, finite_tuple, normalised_weights, refuse_first
 
 Array = NDArray[np.float64]
 
@@ -41,6 +41,8 @@ class StudentMixture:
     ----------
     precisions : prior precisions ``c`` of the effect size; one is sharpest for effects around ``1 / sqrt(c)``
     weights : their weights, above 0, scaled to sum to one; equal by default
+    first_rounds : nobody is beaten before this round. Looking later is always sound, and averages of some rounds are
+        closer to Gaussian than single ones: `bestarm.race` takes 10
 
     References
     ----------
@@ -58,6 +60,7 @@ class StudentMixture:
 
     precisions: Sequence[float] = PRECISIONS
     weights: Sequence[float] | None = None
+    first_rounds: int = 2
 
     bounds: ClassVar[None] = None
 
@@ -67,6 +70,7 @@ class StudentMixture:
         refuse_first("precisions", c, c <= 0, "must be above 0")
         weights = np.ones_like(c) if self.weights is None else self.weights
         object.__setattr__(self, "weights", normalised_weights(weights, c.size))
+        check_count("first_rounds", self.first_rounds, least=2)
 
     def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """The slope at which ``E_n`` reaches ``(K - 1) / delta``, infinite where it cannot; offset 0."""
@@ -82,7 +86,7 @@ class StudentMixture:
         """For each number of rounds the mean over standard deviation at which ``log E_n`` reaches the threshold."""
         n = np.maximum(rounds, 2.0)
         supremum, _ = self._log_evalue(n, np.full_like(n, np.inf))  # of constant positive differences
-        reachable = (rounds >= 2) & (supremum > log_threshold)
+        reachable = (rounds >= self.first_rounds) & (supremum > log_threshold)
         slope = np.full(rounds.shape, np.inf)
         slope[reachable] = self._solve(n[reachable], log_threshold)
         return slope

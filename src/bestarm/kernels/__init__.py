@@ -1,6 +1,6 @@
 """The compiled inner loops."""
 
-from bestarm.kernels.base import affine, all_within
+from bestarm.kernels.base import affine, all_within, let_leave
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.intervals import lucb, race_intervals
 from bestarm.kernels.pairs import race_pairs
@@ -10,6 +10,7 @@ __all__ = [
     "affine",
     "all_within",
     "convex_sign",
+    "let_leave",
     "log_wealth",
     "lucb",
     "nonnegative_minimum",
