@@ -11,7 +11,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: $(STAMP)  ## the main job, on something real
+demo: $(STAMP)  ## the main job, on something real; writes demo/
 	$(BIN)/bestarm demo
 
 test: lint  ## everything that CI runs
@@ -29,9 +29,10 @@ format: $(STAMP)
 
 bench: $(STAMP)  ## speed, as ratios in one run
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/race_speed.py
 
 figure1: $(STAMP)  ## Figure 1 of the paper, into figures/
 	$(BIN)/bestarm reproduce figure1 --output figures
 
 clean:
-	rm -rf .venv figures
+	rm -rf .venv figures demo

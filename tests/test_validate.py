@@ -171,7 +171,6 @@ BAD: list[tuple[Sequence[str], str]] = [
     (("validate", "--seed", "-1"), "error: seed must be a whole number of at least 0, got -1"),
     (("validate", "--arms", "3"), "error: arms must be among 2, 10, 50, got 3"),
     (("demo", "--delta", "2"), "error: delta must lie strictly between 0 and 1, got 2.0"),
-    (("demo", "--correlation", "1.5"), "error: covariance must be positive semi-definite"),
     (("demo", "--seed", "-1"), "error: seed must be a whole number of at least 0, got -1"),
     (("reproduce", "figure1", "--delta", "2"), "error: delta must lie strictly between 0 and 1, got 2.0"),
     (("reproduce", "figure1", "--delta", "nan"), "error: delta must lie strictly between 0 and 1, got nan"),
@@ -182,8 +181,7 @@ BAD: list[tuple[Sequence[str], str]] = [
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
 def test_bad_input_is_one_sentence_and_exit_code_two(arguments: Sequence[str], message: str, tmp_path: Path) -> None:
-    elsewhere = ["--output", str(tmp_path / "never")] if arguments[0] != "demo" else []
-    result = run(*arguments, *elsewhere)
+    result = run(*arguments, "--output", tmp_path / "never")
     assert result.exit_code == 2
     assert said(result).startswith(message)
     assert len(said(result)) < 120
@@ -196,18 +194,6 @@ def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert said(result).startswith("error:")
     assert "taken" in "".join(said(result).split())
-
-
-def test_demo_tells_a_game() -> None:
-    result = run("demo", "--correlation", "0.9", "--seed", "3")
-    assert result.exit_code == 0
-    assert "it may err with probability 0.05" in said(result)
-    game = bestarm.simulation.play_game(
-        bestarm.PairwiseBAI(0.05), bestarm.equicorrelated_arms(10, 0.9), bestarm.simulation.repetition_rng(3, 0)
-    )
-    assert f"{game.n_queries:,}" in said(result)
-    assert f"arm {game.best}" in said(result).lower()
-    assert run("demo", "--seed", "3").output == result.output
 
 
 def test_figure1_writes_its_files(tmp_path: Path) -> None:

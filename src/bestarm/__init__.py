@@ -36,6 +36,21 @@ from bestarm.comparisons import (
     StudentMixture,
 )
 from bestarm.moments import Moments
+from bestarm.racing import (
+    EvaluationError,
+    Plan,
+    Race,
+    RaceResult,
+    Round,
+    ScoreTable,
+    StoreError,
+    load_result,
+    plan,
+    race,
+    race_commands,
+    race_table,
+    read_table,
+)
 from bestarm.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
@@ -50,6 +65,7 @@ __all__ = [
     "DataWarning",
     "Elimination",
     "EmpiricalBernstein",
+    "EvaluationError",
     "Game",
     "GaussianArms",
     "GaussianBernstein",
@@ -58,9 +74,15 @@ __all__ = [
     "KimNelson",
     "Moments",
     "PairwiseBAI",
+    "Plan",
     "PoolArms",
     "Portfolio",
+    "Race",
+    "RaceResult",
+    "Round",
+    "ScoreTable",
     "Simulation",
+    "StoreError",
     "StudentMixture",
     "TableArms",
     "VarianceRace",
@@ -69,5 +91,11 @@ __all__ = [
     "complexity",
     "equicorrelated_arms",
     "gaussian_worst_case_arms",
+    "load_result",
+    "plan",
+    "race",
+    "race_commands",
+    "race_table",
+    "read_table",
     "simulate",
 ]

@@ -1,4 +1,4 @@
-"""The command line: thin over the library."""
+"""`bestarm reproduce` and `bestarm validate`: the paper's experiments and a study of the guarantee."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,12 +8,10 @@ import typer
 from rich.console import Console
 
 import bestarm
+from bestarm.cli.app import app, refuse
 
-app = typer.Typer(help="Which of my K candidates is best?", no_args_is_help=True, pretty_exceptions_enable=False)
 reproduce = typer.Typer(help="Run an experiment of the paper.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce")
-
-BAD_INPUT = 2
 
 
 class SideOption(StrEnum):
@@ -22,53 +20,6 @@ class SideOption(StrEnum):
     left = "left"
     right = "right"
     both = "both"
-
-
-def _refuse(message: str) -> typer.Exit:
-    Console(stderr=True).print(f"[red]error:[/red] {message}", highlight=False)
-    return typer.Exit(BAD_INPUT)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        Console().print(f"bestarm {bestarm.__version__}", highlight=False)
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Which of my K candidates is best?"""
-
-
-@app.command()
-def demo(
-    correlation: Annotated[float, typer.Option(help="Correlation between the arms.")] = 0.9,
-    delta: Annotated[float, typer.Option(help="Probability of error allowed.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seed of the rewards.")] = 0,
-) -> None:
-    """Play one game on ten correlated arms and tell what happened."""
-    from bestarm.report.game import game_story
-    from bestarm.simulation import play_game, repetition_rng
-
-    console = Console()
-    try:
-        arms = bestarm.equicorrelated_arms(10, correlation)
-        algorithm = bestarm.PairwiseBAI(delta)
-        bestarm.checks.check_count("seed", seed, least=0)
-    except ValueError as error:
-        raise _refuse(str(error)) from error
-    console.print(
-        f"Ten arms with means 0.1, 0.2, …, 1.0 and unit variance, correlation {correlation:g} between all of them. "
-        f"The game knows none of this; it may err with probability {delta:g}.\n"
-    )
-    with console.status("playing"):
-        game = play_game(algorithm, arms, repetition_rng(seed, 0))
-    for part in game_story(game):
-        console.print(part)
 
 
 @reproduce.command()
@@ -95,7 +46,7 @@ def figure1(
         bestarm.checks.check_count("seed", seed, least=0)
         output.mkdir(parents=True, exist_ok=True)
     except (ValueError, OSError) as error:
-        raise _refuse(str(error)) from error
+        raise refuse(str(error)) from error
     where = experiment.scenarios(("left", "right") if side is SideOption.both else (side.value,))
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("figure 1", total=len(where) * len(players))
@@ -137,7 +88,7 @@ def convex(
                 raise ValueError(f"gap must lie above 0 and be at most 0.25, got {value!r}")
         output.mkdir(parents=True, exist_ok=True)
     except (ValueError, OSError) as error:
-        raise _refuse(str(error)) from error
+        raise refuse(str(error)) from error
     gaps = sorted(set(gap), reverse=True) or experiment.GAPS
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("convex", total=2 * len(gaps) * len(players))
@@ -176,7 +127,7 @@ def validate(
             raise ValueError(f"arms must be among {', '.join(map(str, study.HORIZON))}, got {min(unknown)}")
         output.mkdir(parents=True, exist_ok=True)
     except (ValueError, OSError) as error:
-        raise _refuse(str(error)) from error
+        raise refuse(str(error)) from error
     grid = list(study.cells(sorted(set(arms))))
     warnings.simplefilter("ignore", bestarm.DataWarning)  # some cells are meant to misfit
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())

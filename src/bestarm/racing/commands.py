@@ -1,0 +1,176 @@
+"""A race of programs on disk: run without a shell, in a random order inside each round, with time-outs."""
+
+import random
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from bestarm.algorithms import Algorithm
+from bestarm.checks import check_choice, check_count, check_positive
+from bestarm.racing.driver import race
+from bestarm.racing.entrants import label_of
+from bestarm.racing.evaluation import PlainError
+from bestarm.racing.result import RaceResult
+from bestarm.racing.settings import FIRST_ROUNDS
+
+SCORES = ("time", "stdout")
+PLACE = "{item}"
+NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+TIMEOUT = 60.0
+TAIL = 200  # characters of what a program printed that an error shows
+
+
+class CommandError(PlainError):
+    """A program that did not give a score, and why."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program and its arguments, in which ``{item}`` stands for the item; no shell is involved."""
+
+    words: tuple[str, ...]
+    score: str
+    timeout: float
+
+    def __call__(self, item: Any) -> float:
+        """Run on an item; its wall time in seconds, or the last number it printed."""
+        words = [word.replace(PLACE, label_of(item)) for word in self.words]
+        begun = time.perf_counter()
+        try:
+            ended = subprocess.run(  # noqa: S603 - running the user's programs is what this is for
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=self.timeout, check=False
+            )
+        except FileNotFoundError as error:
+            raise CommandError(f"there is no program {words[0]!r}") from error
+        except OSError as error:
+            raise CommandError(f"{words[0]!r} cannot be run: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise CommandError(f"it took longer than the time-out of {self.timeout:g} seconds") from error
+        seconds = time.perf_counter() - begun
+        if ended.returncode != 0:
+            raise CommandError(f"exit code {ended.returncode}{_tail(ended.stderr)}")
+        return seconds if self.score == "time" else last_number(ended.stdout)
+
+
+def last_number(printed: bytes) -> float:
+    """The last number in what a program printed."""
+    numbers = NUMBER.findall(printed)
+    if not numbers:
+        raise CommandError(f"it printed no number{_tail(printed)}")
+    return float(numbers[-1])
+
+
+def _tail(printed: bytes) -> str:
+    text = " ".join(printed.decode("utf-8", "replace").split())[-TAIL:]
+    return f" ({text})" if text else ""
+
+
+def parsed_commands(
+    commands: Mapping[str, str | Sequence[str]] | Sequence[str], score: str, timeout: float, with_items: bool
+) -> dict[str, Command]:
+    """The commands by name, split into words as a shell would, but nothing else of a shell."""
+    check_choice("score", score, SCORES)
+    check_positive("timeout", timeout)
+    if isinstance(commands, str):
+        raise ValueError(f"commands must be a sequence of commands, got the string {commands!r}")
+    named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
+    if not isinstance(commands, Mapping) and len(named) < len(commands):
+        twice = next(command for k, command in enumerate(commands) if command in commands[:k])
+        raise ValueError(f"commands must be different, {twice!r} is there more than once")
+    parsed = {}
+    for name, command in named.items():
+        try:
+            words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
+        except ValueError as error:
+            raise ValueError(f"the command {command!r} cannot be split into words: {error}") from error
+        if not words:
+            raise ValueError("a command must name a program, got an empty one")
+        if with_items and not any(PLACE in word for word in words):
+            raise ValueError(f"the command {name!r} has no {PLACE} in it: the items would make no difference")
+        parsed[name] = Command(words, score, float(timeout))
+    return parsed
+
+
+def race_commands(
+    commands: Mapping[str, str | Sequence[str]] | Sequence[str],
+    items: Iterable[Any] | None = None,
+    *,
+    score: str = "time",
+    timeout: float = TIMEOUT,
+    delta: float = 0.05,
+    bounds: tuple[float, float] | None = None,
+    lower_is_better: bool | None = None,
+    epsilon: float = 0.0,
+    indifference_zone: float = 0.0,
+    max_queries: int | None = None,
+    retries: int = 0,
+    on_error: str = "raise",
+    store: str | Path | None = None,
+    seed: int = 0,
+    progress: bool = True,
+    algorithm: Algorithm | None = None,
+    first_rounds: int = FIRST_ROUNDS,
+    source: dict[str, Any] | None = None,
+) -> RaceResult:
+    """Which program is best? Runs them on the same items, one after the other, in a random order inside each round.
+
+    What disturbs a machine for a while disturbs all programs of a round, and cancels in their differences. That is the
+    paired race; the guarantee is that of `bestarm.race`, and for times, which have no natural bounds, that of nearly
+    Gaussian differences. Programs that are equally fast are never told apart: give ``epsilon`` or ``max_queries``.
+
+    Parameters
+    ----------
+    commands : such as ``"prog --fast {item}"``, split into words and run without a shell; or a mapping of names to
+        commands, as text or as lists of words
+    items : each takes the place of ``{item}``. Times differ whenever a run is repeated, so for them a sequence is drawn
+        from with replacement, as long as the race lasts; otherwise as in `bestarm.race`
+    score : ``"time"``, the wall time in seconds, of which less is better; or ``"stdout"``, the last number printed
+    timeout : seconds after which a program is killed, and its evaluation has failed
+    lower_is_better : by default for times only
+    delta, bounds, epsilon, indifference_zone, max_queries, retries, on_error, store, seed, progress, algorithm,
+    first_rounds, source : as in `bestarm.race`
+
+    """
+    parsed = parsed_commands(commands, score, timeout, items is not None)
+    if score == "time" and isinstance(items, Sequence):
+        check_count("seed", seed, least=0)
+        items = drawn(items, seed)
+    return race(
+        run_command,
+        parsed,
+        items,
+        delta=delta,
+        bounds=bounds,
+        lower_is_better=score == "time" if lower_is_better is None else lower_is_better,
+        epsilon=epsilon,
+        indifference_zone=indifference_zone,
+        max_queries=max_queries,
+        retries=retries,
+        on_error=on_error,
+        store=store,
+        seed=seed,
+        progress=progress,
+        algorithm=algorithm,
+        first_rounds=first_rounds,
+        source=source,
+        shuffle_arms=True,
+    )
+
+
+def drawn(items: Sequence[Any], seed: int) -> Iterator[Any]:
+    """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
+    if isinstance(items, str) or not items:
+        raise ValueError(f"items must be a sequence of at least one item, got {items!r}")
+    luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
+    return (luck.choice(items) for _ in count())
+
+
+def run_command(command: Command, item: Any) -> float:
+    """One evaluation."""
+    return command(item)

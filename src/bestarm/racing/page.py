@@ -1,0 +1,153 @@
+"""A result as one self-contained HTML page: no script, readable on a phone and in print."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bestarm.racing
+from bestarm.racing.entrants import name_of
+from bestarm.racing.figure import LeadHistory, lead_history, lead_limits
+from bestarm.racing.pairing import Pairing, pairing
+from bestarm.racing.words import cost, ending, guarantee, settings_in_words
+
+if TYPE_CHECKING:
+    from bestarm.racing.result import RaceResult
+
+MOST_CORRELATED = 24  # arms in the picture of correlations
+WIDTH, HEIGHT = 480, 200  # of the picture of the lead, inside its margins
+LEFT, TOP, RIGHT, BOTTOM = 56, 10, 12, 26
+
+
+def write_page(result: "RaceResult", path: str | Path) -> None:
+    """Write the page of a result."""
+    Path(path).write_text(page(result), encoding="utf-8")
+
+
+def page(result: "RaceResult") -> str:
+    """The page as text. Names are data: the template escapes all that it is given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("bestarm.racing", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    known = result.n_rounds > 0 and result.best is not None
+    together = pairing(result) if known else None
+    return environment.get_template("page.html").render(
+        result=result,
+        name=name_of,
+        cost=cost(result),
+        rows=_rows(result),
+        lead=_lead(lead_history(result)) if known else None,
+        pairing=together,
+        grid=_grid(result, together) if together else None,
+        settings=settings_in_words(result),
+        guarantee=guarantee(result),
+        version=bestarm.__version__,
+    )
+
+
+def _rows(result: "RaceResult") -> list[dict[str, Any]]:
+    """One row an arm: its record, its name, how it ended, the rank of who beat it, its bar as a share of the rounds."""
+    records = result.to_records()
+    rank = {id(record["arm"]): place for place, record in enumerate(records, start=1)}
+    rows = []
+    for record in records:
+        last = record["round"] if record["round"] is not None else result.n_rounds
+        shown = {
+            "name": name_of(record["arm"]),
+            "ending": ending(record),
+            "by": rank.get(id(record["beaten_by"])),
+            "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
+        }
+        rows.append(record | shown)
+    return rows
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """The picture of the lead, in the coordinates of its drawing."""
+
+    line: str
+    band: str
+    zero: float
+    ticks_x: list[tuple[float, str]]
+    ticks_y: list[tuple[float, str]]
+    width: int = LEFT + WIDTH + RIGHT
+    height: int = TOP + HEIGHT + BOTTOM
+    left: int = LEFT
+    right: int = LEFT + WIDTH
+    bottom: int = TOP + HEIGHT
+
+
+def _lead(history: LeadHistory) -> _Lead | None:
+    if history.rounds.size == 0:
+        return None
+    low, high = lead_limits(history)
+    last = float(max(2, history.rounds[-1]))
+
+    def x(t: float) -> float:
+        return round(LEFT + WIDTH * t / last, 1)
+
+    def y(value: float) -> float:
+        return round(TOP + HEIGHT * (high - min(max(value, low), high)) / (high - low), 1)
+
+    def points(values: "np.ndarray[Any, np.dtype[np.float64]]") -> list[str]:
+        known = np.isfinite(history.low) & np.isfinite(history.high) if values is not history.lead else slice(None)
+        return [f"{x(t)},{y(v)}" for t, v in zip(history.rounds[known], values[known], strict=True)]
+
+    return _Lead(
+        line=" ".join(points(history.lead)),
+        band=" ".join([*points(history.high), *reversed(points(history.low))]),
+        zero=y(0.0),
+        ticks_x=[(x(t), f"{t:,.0f}") for t in _ticks(0.0, last)],
+        ticks_y=[(y(v), f"{v:g}") for v in _ticks(low, high)],
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """About five round numbers between two."""
+    rough = (high - low) / 5.0
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.99)
+    first = math.ceil(low / step - 1e-9)
+    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _grid(result: "RaceResult", together: Pairing) -> dict[str, Any] | None:
+    """The correlations of the first arms as coloured cells."""
+    order = list(result.order[:MOST_CORRELATED])
+    matrix = together.correlation[np.ix_(order, order)]
+    if not np.isfinite(matrix[np.triu_indices(len(order), 1)]).any():
+        return None
+    cells = [
+        {"x": j, "y": i, "colour": _colour(float(matrix[i, j])), "value": _number(float(matrix[i, j]), 2)}
+        for i in range(len(order))
+        for j in range(len(order))
+    ]
+    return {"n": len(order), "cells": cells, "names": [name_of(result.arms[arm]) for arm in order]}
+
+
+def _colour(correlation: float) -> str:
+    """White at 0, blue at 1, red at -1, grey where it is unknown."""
+    if math.isnan(correlation):
+        return "#e4e7ea"
+    far = (31, 95, 168) if correlation >= 0 else (179, 64, 47)
+    weight = min(1.0, abs(correlation))
+    return "#" + "".join(f"{round(255 + (part - 255) * weight):02x}" for part in far)
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    """A number as people read it; nothing where there is none."""
+    if value is None or math.isnan(value):
+        return ""
+    if math.isinf(value):
+        return "unlimited"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.{digits}g}"

@@ -1,0 +1,79 @@
+"""How the scores of the arms move together, and what that was worth."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from bestarm.racing.result import RaceResult
+
+FEWEST = 3  # shared items that a correlation needs
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Correlations over the items that two arms share, and evaluations with and without comparing on the same items.
+
+    ``without`` is an estimate: at a given lead the rounds that a test needs are in proportion to the variance of the
+    difference, which is ``V_ij`` for scores on the same item and ``V_i + V_j`` for scores on different ones. It takes
+    each arm's rounds times that ratio, with the arm that beat it. NaN where there is no such ratio.
+    """
+
+    correlation: NDArray[np.float64]
+    with_pairing: int
+    without: float
+
+    @property
+    def median_correlation(self) -> float:
+        """The median over all pairs that have one."""
+        pairs = self.correlation[np.triu_indices(len(self.correlation), 1)]
+        known = pairs[np.isfinite(pairs)]
+        return float(np.median(known)) if known.size else np.nan
+
+
+def pairing(result: "RaceResult") -> Pairing:
+    """What the scores of a race say about pairing."""
+    K, best = len(result.arms), result.order[0]
+    number = {id(arm): k for k, arm in enumerate(result.arms)}
+    rivals = {number[id(out.arm)]: number[id(out.by)] for out in result.eliminations}
+    rounds = np.zeros(K)
+    for arm in range(K):
+        if arm != best:
+            shared = _shared(result.scores, arm, rivals.get(arm, best))
+            rounds[arm] = result.counts[arm] * _ratio(shared)
+    rounds[best] = np.max(rounds)  # NaN if one of them is
+    return Pairing(_correlation(result.scores), int(result.counts.sum()), float(rounds.sum()))
+
+
+def _shared(scores: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
+    """The scores of two arms on the items that both were evaluated on."""
+    both = scores[:, [i, j]]
+    return both[~np.isnan(both).any(axis=1)]
+
+
+def _ratio(shared: NDArray[np.float64]) -> float:
+    """The variance of the difference of two arms if they were independent over what it is."""
+    if len(shared) < FEWEST:
+        return np.nan
+    variance = float(np.var(shared[:, 0] - shared[:, 1]))
+    return float(np.var(shared, axis=0).sum()) / variance if variance > 0 else np.nan
+
+
+def _correlated(shared: NDArray[np.float64]) -> float:
+    centred = shared - shared.mean(axis=0)
+    return float(centred[:, 0] @ centred[:, 1] / np.sqrt((centred**2).sum(axis=0).prod()))
+
+
+def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Correlations over shared items; NaN where there are too few, or an arm never varies."""
+    K = scores.shape[1]
+    correlation = np.full((K, K), np.nan)
+    for i in range(K):
+        for j in range(i):
+            shared = _shared(scores, i, j)
+            if len(shared) >= FEWEST and (np.ptp(shared, axis=0) > 0).all():
+                correlation[i, j] = correlation[j, i] = _correlated(shared)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation

@@ -1,0 +1,150 @@
+"""Score tables from files: CSV, TSV, JSON lines and Parquet, wide or long."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bestarm.racing.table import ScoreTable, to_score
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
+ENDINGS = (*DELIMITERS, ".jsonl", ".ndjson", ".parquet")
+
+Cells = Sequence[Any]
+
+
+def read_table(
+    path: str | Path, item: str | None = None, arm: str | None = None, score: str | None = None
+) -> ScoreTable:
+    """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
+
+    Wide: one row an item, one column an arm; ``item`` names the column that holds the items, and a first column that is
+    called so (item, id, index, instance, or nothing) or holds no number is taken for it. Long: ``item``, ``arm`` and
+    ``score`` name three columns, one row a score.
+    """
+    path = Path(path)
+    header, rows = _read(path)
+    if len(set(header)) < len(header):
+        twice = next(name for k, name in enumerate(header) if name in header[:k])
+        raise ValueError(f"the columns of {path} must have different names, {twice!r} is there more than once")
+    if not rows:
+        raise ValueError(f"{path} has no rows: there must be one for each {'score' if arm else 'item'}")
+    for name in filter(None, (item, arm, score)):
+        if name not in header:
+            raise ValueError(f"{path} has no column {name!r}: its columns are {', '.join(header)}")
+    if arm is None and score is None:
+        return _wide(header, rows, item)
+    if item is None or arm is None or score is None:
+        raise ValueError("a long table needs the names of all three columns: item, arm and score")
+    return _long(header, rows, item, arm, score)
+
+
+def _read(path: Path) -> tuple[list[str], list[Cells]]:
+    """The names of the columns, and the rows."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    ending = path.suffix.lower()
+    if ending in DELIMITERS:
+        return _read_delimited(path, DELIMITERS[ending])
+    if ending in (".jsonl", ".ndjson"):
+        return _read_json_lines(path)
+    if ending == ".parquet":
+        return _read_parquet(path)
+    raise ValueError(f"{path} must end in one of {', '.join(ENDINGS)}, so that its format is known")
+
+
+def _read_delimited(path: Path, delimiter: str) -> tuple[list[str], list[Cells]]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = [line for line in csv.reader(file, delimiter=delimiter) if line]
+    if not lines:
+        raise ValueError(f"{path} is empty: its first line must name the columns")
+    header, rows = lines[0], lines[1:]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            raise ValueError(f"row {number} of {path} has {len(row)} cells, but there are {len(header)} columns")
+    return header, list(rows)
+
+
+def _read_json_lines(path: Path) -> tuple[list[str], list[Cells]]:
+    records = list(_records(path))
+    header = list(dict.fromkeys(name for record in records for name in record))
+    return header, [[record.get(name) for name in header] for record in records]
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ValueError(f"line {number} of {path} is not JSON: {error}") from error
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} of {path} must be an object of columns, got {line.strip()[:40]!r}")
+            yield record
+
+
+def _read_parquet(path: Path) -> tuple[list[str], list[Cells]]:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install 'bestarm[frames]'") from error
+    table = parquet.read_table(path)
+    return list(table.column_names), list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _wide(header: list[str], rows: list[Cells], item: str | None) -> ScoreTable:
+    names_at = header.index(item) if item is not None else _names_at(header, rows)
+    arms = [k for k in range(len(header)) if k != names_at]
+    items = [str(k) for k in range(1, len(rows) + 1)] if names_at is None else [str(row[names_at]) for row in rows]
+    return ScoreTable(tuple(header[k] for k in arms), tuple(items), _numbers(rows, header, arms))
+
+
+def _names_at(header: list[str], rows: list[Cells]) -> int | None:
+    """The first column, if others are left and it is named like one of items or holds no number at all."""
+    if len(header) < 2:
+        return None
+    items = header[0].strip().lower() in ITEM_NAMES or not any(_is_number(row[0]) for row in rows)
+    return 0 if items else None
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _numbers(rows: list[Cells], header: list[str], columns: list[int]) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """The scores; where a cell is missing or no number, cell by cell, so that its place can be named."""
+    chosen = [[row[k] for k in columns] for row in rows]
+    try:
+        return np.array(chosen, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(
+            [
+                [to_score(cell, number, header[k]) for k, cell in zip(columns, row, strict=True)]
+                for number, row in enumerate(chosen, start=1)
+            ]
+        )
+
+
+def _long(header: list[str], rows: list[Cells], item: str, arm: str, score: str) -> ScoreTable:
+    item_at, arm_at, score_at = (header.index(name) for name in (item, arm, score))
+    items = {name: k for k, name in enumerate(dict.fromkeys(str(row[item_at]) for row in rows))}
+    arms = {name: k for k, name in enumerate(dict.fromkeys(str(row[arm_at]) for row in rows))}
+    scores = np.full((len(items), len(arms)), np.nan)
+    filled = np.zeros(scores.shape, dtype=bool)
+    for number, row in enumerate(rows, start=1):
+        place = items[str(row[item_at])], arms[str(row[arm_at])]
+        if filled[place]:
+            raise ValueError(f"row {number} repeats the score of arm {row[arm_at]!r} on item {row[item_at]!r}")
+        filled[place] = True
+        scores[place] = to_score(row[score_at], number, score)
+    return ScoreTable(tuple(arms), tuple(items), scores)

@@ -1,0 +1,278 @@
+"""A race on disk: one SQLite file that any SQL tool can read.
+
+Tables: ``settings`` (name, value as JSON), ``arms`` (arm, name), ``rounds`` (round, item, how many arms were asked),
+``scores`` (round, arm, score, failure) and ``eliminations`` (arm, round, by, margin, weights as JSON). The version of
+this schema is ``PRAGMA user_version``. Every transaction is on disk before it returns (WAL, ``synchronous=FULL``).
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bestarm.algorithms import Elimination
+
+VERSION = 1
+APPLICATION = 0x62_41_52_4D  # "bARM", as `file` shows it
+
+SCHEMA = (
+    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE arms (arm INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE rounds (round INTEGER PRIMARY KEY, item TEXT NOT NULL, asked INTEGER NOT NULL)",
+    """CREATE TABLE scores (
+        round INTEGER NOT NULL REFERENCES rounds,
+        arm INTEGER NOT NULL REFERENCES arms,
+        score REAL, -- NULL where the evaluation failed and its arm was disqualified
+        failure TEXT,
+        PRIMARY KEY (round, arm)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE eliminations (
+        arm INTEGER PRIMARY KEY REFERENCES arms,
+        round INTEGER NOT NULL,
+        by INTEGER NOT NULL,
+        margin REAL,
+        weights TEXT -- of a combination of arms, as JSON
+    )""",
+)
+TABLES = {"settings", "arms", "rounds", "scores", "eliminations"}
+
+# What `rounds` and `scores` take.
+RoundRow = tuple[int, str, int]
+ScoreRow = tuple[int, int, float | None, str | None]
+
+
+class StoreError(Exception):
+    """A race on disk that cannot be opened, read or continued, and why."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """All that a file holds."""
+
+    settings: dict[str, Any]
+    arms: tuple[str, ...]
+    rounds: list[RoundRow]
+    scores: list[ScoreRow]
+
+
+class Store:
+    """An open file that takes the scores of one race; no other process can open it meanwhile."""
+
+    def __init__(self, path: str | Path) -> None:
+        if not isinstance(path, str | Path):
+            raise TypeError(f"store must be the path of a file, got {path!r}")
+        self.path = Path(path)
+        try:
+            if self.path.is_dir() or not self.path.parent.is_dir():
+                what = "is a folder" if self.path.is_dir() else "is in a folder that does not exist"
+                raise StoreError(f"the race cannot be stored in {self.path}: it {what}")
+            self.new = not (self.path.exists() and self.path.stat().st_size > 0)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        if not self.new:
+            with _reading(self.path) as connection:  # before anything could be written to it
+                self.new = _is_new(connection)
+                if not self.new:
+                    _check_whole(connection, self.path)
+        self._connection = self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection that keeps the file for itself until it is closed."""
+        with _explaining(self.path):
+            connection = sqlite3.connect(self.path, isolation_level=None, timeout=0)
+            try:
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("BEGIN EXCLUSIVE")
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                connection.close()
+                raise
+            return connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and on disk at the end."""
+        connection = self._connection
+        with _explaining(self.path):
+            connection.execute("BEGIN")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def create(self, settings: dict[str, Any], arms: Sequence[str]) -> None:
+        """Write the settings and arms of a new race."""
+        with self._transaction() as connection:
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={VERSION}")
+            for statement in SCHEMA:
+                connection.execute(statement)
+            _write_settings(connection, settings)
+            connection.executemany("INSERT INTO arms VALUES (?, ?)", enumerate(arms))
+        self.new = False
+
+    def update(self, settings: dict[str, Any]) -> None:
+        """Replace the values of these settings."""
+        with self._transaction() as connection:
+            _write_settings(connection, settings)
+
+    def save(self, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow]) -> None:
+        """Rounds that are new and scores, in one transaction: on disk when this returns."""
+        with self._transaction() as connection:
+            connection.executemany("INSERT INTO rounds VALUES (?, ?, ?)", rounds)
+            connection.executemany("INSERT INTO scores VALUES (?, ?, ?, ?)", scores)
+
+    def save_eliminations(self, eliminations: Iterable[Elimination]) -> None:
+        """Who is out so far, for those who read the file with SQL; a race that is continued works them out anew."""
+        rows = [
+            (out.arm, out.round, out.by, out.margin, out.weights and json.dumps(out.weights)) for out in eliminations
+        ]
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM eliminations")
+            connection.executemany("INSERT INTO eliminations VALUES (?, ?, ?, ?, ?)", rows)
+
+    def load(self) -> Stored:
+        """All that is in the file."""
+        return _load(self._connection, self.path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+
+def _write_settings(connection: sqlite3.Connection, settings: dict[str, Any]) -> None:
+    rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in settings.items()]
+    connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
+
+
+def read_store(path: str | Path) -> Stored:
+    """The race in a file, which is left as it is."""
+    path = Path(path)
+    try:
+        there = path.is_file()
+    except OSError:
+        there = False
+    if not there:
+        raise StoreError(f"there is no race in {path}: the file does not exist")
+    with _reading(path) as connection:
+        if _is_new(connection):
+            raise StoreError(f"there is no race in {path}: the file is empty")
+        _check_whole(connection, path)
+        return _load(connection, path)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that changes nothing.
+
+    Without a write-ahead log nobody else is at work, and the file can be read as it is. With one, of a process that
+    works or was killed, its index is made for the time of reading.
+    """
+    _check_beginning(path)
+    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
+    mode = "mode=ro" if log.exists() else "immutable=1"
+    index_was_there = index.exists()
+    with _explaining(path):
+        connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=0)
+        try:
+            yield connection
+        finally:
+            connection.close()
+            if not index_was_there:
+                index.unlink(missing_ok=True)
+
+
+def _check_beginning(path: Path) -> None:
+    """Refuse a file that was cut off: SQLite takes one of less than a page for an empty one, and fills up others."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(32)
+    except OSError as error:
+        raise StoreError(f"the race in {path} cannot be read: {error}") from error
+    if not header:
+        return
+    if header[:16] != b"SQLite format 3\x00":
+        raise StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): it was left as it is")
+    page = int.from_bytes(header[16:18], "big")
+    page = 65536 if page == 1 else max(page, 512)
+    # While there is a log, the file may be behind its own header.
+    pages = 1 if Path(f"{path}-wal").exists() else max(1, int.from_bytes(header[28:32], "big"))
+    if path.stat().st_size < page * pages:
+        raise damaged(path, "it was cut off")
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    """Whether the file is empty, or was left so by a process that was killed while it made it."""
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    return bool(tables == 0 and connection.execute("PRAGMA application_id").fetchone()[0] == 0)
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is not a race of this version of the schema, or is damaged."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise StoreError(f"{path} is a database, but not a race of bestarm: give another file")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != VERSION:
+        raise StoreError(f"the race in {path} has schema version {version}, this bestarm reads version {VERSION}")
+    health = " ".join(connection.execute("PRAGMA quick_check(1)").fetchone()[0].split())
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if health == "ok" and not tables >= TABLES:
+        health = f"there is no table {min(TABLES - tables)}"
+    elif health == "ok" and connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        health = "there are scores without their round or arm"
+    if health != "ok":
+        raise damaged(path, health)
+
+
+def _load(connection: sqlite3.Connection, path: Path) -> Stored:
+    select = connection.execute
+    with _explaining(path):
+        try:
+            settings = {name: json.loads(value) for name, value in select("SELECT name, value FROM settings")}
+        except json.JSONDecodeError as error:
+            raise damaged(path, str(error)) from error
+        arms = select("SELECT arm, name FROM arms ORDER BY arm").fetchall()
+        if [arm for arm, _ in arms] != list(range(len(arms))) or len(arms) < 2:
+            raise damaged(path, "arms are missing")
+        return Stored(
+            settings=settings,
+            arms=tuple(name for _, name in arms),
+            rounds=select("SELECT round, item, asked FROM rounds ORDER BY round").fetchall(),
+            scores=select("SELECT round, arm, score, failure FROM scores ORDER BY round, arm").fetchall(),
+        )
+
+
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Errors of SQLite in the words of somebody who has a file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            why = f"{path} is in use by another process: wait until it has ended, or give another file"
+            raise StoreError(why) from error
+        if "not a database" in text:
+            why = f"{path} is not a race of bestarm (or its beginning is damaged): it was left as it is"
+            raise StoreError(why) from error
+        if "malformed" in text or "corrupt" in text:
+            raise damaged(path, text) from error
+        raise _unwritable(path, error) from error
+
+
+def damaged(path: Path, what: str) -> StoreError:
+    """The error of a file that is not whole."""
+    return StoreError(f"the race in {path} is damaged ({what}): it was left as it is")
+
+
+def _unwritable(path: Path, error: Exception) -> StoreError:
+    return StoreError(f"the race cannot be stored in {path} ({error}): is the place writable, and is there room?")

@@ -1,0 +1,225 @@
+"""A race on recorded scores: who is best, and how few of the evaluations would have been enough."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.algorithms import Algorithm
+from bestarm.checks import check_bounds, check_choice, check_count
+from bestarm.racing.course import Course
+from bestarm.racing.entrants import Entrants, digest, entrants, shuffled
+from bestarm.racing.result import RaceResult, summarise
+from bestarm.racing.settings import FIRST_ROUNDS, RaceSettings, check_settings, choose_algorithm
+
+MISSING = ("refuse", "worst", "drop-items")
+OF_TABLE = "table"
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Recorded scores: one row an item, one column an arm; NaN where a score is missing."""
+
+    arms: tuple[str, ...]
+    items: tuple[str, ...]
+    scores: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        entrants(self.arms)  # refuses empty, duplicated or single names
+        if len(self.items) == 0:
+            raise ValueError("the table has no rows: there must be one for each item")
+        wrong = np.argwhere(np.isinf(self.scores))
+        if wrong.size:
+            row, column = (int(place) for place in wrong[0])
+            raise ValueError(
+                f"scores must be finite, got {self.scores[row, column]} in row {row + 1} ({self.items[row]}), column "
+                f"{self.arms[column]!r}"
+            )
+
+
+def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
+    """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists."""
+    if isinstance(frame, ScoreTable):
+        return frame
+    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    if isinstance(frame, Mapping):
+        names = list(frame)
+    if names is None:
+        return _of_array(frame, arms)
+    if arms is not None:
+        raise ValueError("arms are the columns of the table: name them there, not beside it")
+    named = [str(name) for name in names]
+    entrants(named)
+    columns = [_column(frame[name], str(name)) for name in names]
+    if len({column.size for column in columns}) > 1:
+        raise ValueError("all columns of the table must have the same number of rows")
+    return ScoreTable(tuple(named), _numbered(columns[0].size), np.column_stack(columns))
+
+
+def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
+    try:
+        scores = np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the scores must be a table of numbers: {error}") from error
+    if scores.ndim != 2:
+        raise ValueError(f"the scores must be a table with one row an item and one column an arm, got {scores.shape}")
+    names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
+    if len(names) != scores.shape[1]:
+        raise ValueError(f"arms must name the {scores.shape[1]} columns, got {len(names)} names")
+    return ScoreTable(tuple(names), _numbered(len(scores)), scores)
+
+
+def _column(values: Any, name: str) -> NDArray[np.float64]:
+    """The numbers of a column, NaN where they are missing; text is refused with its place."""
+    plain = values.to_numpy() if hasattr(values, "to_numpy") else values
+    try:
+        return np.asarray(plain, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        return np.array([to_score(value, k, name) for k, value in enumerate(np.asarray(plain, dtype=object), start=1)])
+
+
+def to_score(value: Any, row: int, column: str) -> float:
+    """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
+    text = value.strip() if isinstance(value, str) else value
+    if text is None or text in ("", "NA", "N/A", "null", "None") or text != text:  # noqa: PLR0124 - NaN is not itself
+        return np.nan
+    try:
+        return float(text)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"row {row}, column {column!r} must be a number, got {value!r}") from error
+
+
+def _numbered(n_items: int) -> tuple[str, ...]:
+    return tuple(str(k) for k in range(1, n_items + 1))
+
+
+def race_table(
+    frame: Any,
+    *,
+    arms: Sequence[str] | None = None,
+    delta: float = 0.05,
+    bounds: tuple[float, float] | str | None = OF_TABLE,
+    lower_is_better: bool = False,
+    epsilon: float = 0.0,
+    indifference_zone: float = 0.0,
+    missing: str = "refuse",
+    seed: int = 0,
+    algorithm: Algorithm | None = None,
+    first_rounds: int = FIRST_ROUNDS,
+) -> RaceResult:
+    """Which column of a recorded score table is best, and how few of its cells would have been enough?
+
+    The rows are taken in random order, as the items of a race would be; ``result.saved`` is the share of cells that
+    were not looked at. With bounds, with probability at least ``1 - delta`` over the order of the rows, the column with
+    the best mean over the table is never dropped, whatever the scores: the table is the whole pool, and its smallest
+    and largest score bound all others.
+
+    Parameters
+    ----------
+    frame : a NumPy array (then ``arms`` names its columns), a pandas, polars or Arrow table, or a mapping of columns;
+        one row an item, one column an arm
+    bounds : the interval that scores lie in; by default ``"table"``, from the smallest to the largest score. None takes
+        the rows for a sample of Gaussian scores
+    missing : what to do about missing cells: ``"refuse"``; ``"worst"``, they count as the worst bound;
+        ``"drop-items"``, only rows without a missing cell are used
+    delta, lower_is_better, epsilon, indifference_zone, seed, algorithm, first_rounds : as in `bestarm.race`
+
+    Examples
+    --------
+    >>> import bestarm, numpy as np
+    >>> scores = np.random.default_rng(0).random((500, 3)) * [0.5, 0.6, 1.0]
+    >>> result = bestarm.race_table(scores, arms=["a", "b", "c"])
+    >>> result.best, result.saved > 0.5
+    ('c', True)
+
+    """
+    check_choice("missing", missing, MISSING)
+    check_count("seed", seed, least=0)
+    table = score_table(frame, arms)
+    limits = _limits(table, bounds, algorithm)
+    table = without_gaps(table, missing, limits, lower_is_better)
+    check_within(table, limits)
+    n_items = len(table.items)
+    if n_items < 2:
+        raise ValueError(f"the table must have at least two rows, got {n_items}")
+    chosen = choose_algorithm(algorithm, delta, limits, epsilon, indifference_zone, first_rounds, n_items)
+    settings = RaceSettings(
+        algorithm=chosen,
+        lower_is_better=bool(lower_is_better),
+        max_queries=None,
+        in_flight=1,
+        on_error="worst" if missing == "worst" else "raise",
+        seed=int(seed),
+        items="pool",
+        n_items=n_items,
+        items_digest=digest(table.items),
+        arms_digest=digest(table.arms),
+    )
+    game = chosen.start(len(table.arms))
+    check_settings(settings, game.n_arms, game.bounds)
+    course = Course(game, settings, iter(()))
+    course.play_all(table.scores[shuffled(n_items, seed)])
+    return summarise(course, Entrants(table.arms, table.arms, table.arms).labels)
+
+
+def _limits(
+    table: ScoreTable, bounds: tuple[float, float] | str | None, algorithm: Algorithm | None
+) -> tuple[float, float] | None:
+    """The bounds to use: those given, those of the algorithm, or those of the table."""
+    if algorithm is not None:
+        own: tuple[float, float] | None = getattr(getattr(algorithm, "comparison", None), "bounds", None)
+        if bounds not in (OF_TABLE, None) and bounds != own:
+            raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {own}: give them in one place")
+        return own
+    if bounds is None:
+        return None
+    if isinstance(bounds, str):
+        if bounds != OF_TABLE:
+            raise ValueError(f"bounds must be two numbers, None or {OF_TABLE!r}, got {bounds!r}")
+        if np.isnan(table.scores).all():
+            raise ValueError("the table has no score in it")
+        low, high = float(np.nanmin(table.scores)), float(np.nanmax(table.scores))
+        if low == high:
+            raise ValueError(f"all scores of the table are {low:g}: there is nothing to tell the arms apart")
+        return low, high
+    return check_bounds(bounds)
+
+
+def without_gaps(
+    table: ScoreTable, missing: str, bounds: tuple[float, float] | None, lower_is_better: bool
+) -> ScoreTable:
+    """The table with its missing cells dealt with."""
+    gaps = np.isnan(table.scores)
+    if not gaps.any():
+        return table
+    if missing == "drop-items":
+        whole = np.flatnonzero(~gaps.any(axis=1))
+        if whole.size == 0:
+            raise ValueError("every row of the table has a missing cell: no items are left to compare on")
+        return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole])
+    if missing == "worst":
+        if bounds is None:
+            raise ValueError("missing='worst' needs bounds: without them there is no worst score")
+        worst = bounds[1] if lower_is_better else bounds[0]
+        return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores))
+    row, column = (int(place) for place in np.argwhere(gaps)[0])
+    raise ValueError(
+        f"{int(gaps.sum()):,} of {gaps.size:,} cells are missing (the first in row {row + 1}, column "
+        f"{table.arms[column]!r}): count them as the worst score with missing='worst', or use only the "
+        f"{int((~gaps.any(axis=1)).sum()):,} complete rows with missing='drop-items'"
+    )
+
+
+def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> None:
+    """Refuse scores outside of the bounds, with the place of the first."""
+    if bounds is None:
+        return
+    outside = np.argwhere((table.scores < bounds[0]) | (table.scores > bounds[1]))
+    if outside.size:
+        row, column = (int(place) for place in outside[0])
+        raise ValueError(
+            f"{len(outside):,} scores lie outside of the bounds [{bounds[0]:g}, {bounds[1]:g}], the first in row "
+            f"{row + 1}, column {table.arms[column]!r}: {table.scores[row, column]:g}"
+        )

@@ -1,0 +1,189 @@
+import gc
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+import bestarm
+
+ARMS = ["a", "b", "c", "d"]
+BEFORE_FIRST = 100  # the item of round r is this + r
+IN_FLIGHT = 4
+
+Evaluate = Callable[[str, int], float]
+
+
+def evaluation(calls: Path, fatal: int | None = None) -> Evaluate:
+    # A function within a function travels to the workers by value: they need not find this file.
+    def evaluate(arm: str, item: int) -> float:
+        with (calls / f"{os.getpid()}.log").open("a") as log:
+            log.write(f"{arm} {item}\n")
+        if arm == "d" and item == fatal and not list(calls.glob("*.dead")):  # one process dies
+            (calls / f"{os.getpid()}.dead").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        own = random.Random(f"{arm} {item}").gauss(0.0, 0.3)  # noqa: S311
+        return random.Random(item).gauss(0.0, 1.0) + own + {"a": -0.4, "d": 0.2}.get(arm, 0.0)  # noqa: S311
+
+    return evaluate
+
+
+def calls_made(calls: Path) -> list[str]:
+    return [line for log in calls.glob("*.log") for line in log.read_text().splitlines()]
+
+
+def items() -> Iterator[int]:
+    return count(BEFORE_FIRST + 1)
+
+
+def items_with_a_death(cluster: LocalCluster, fatal: int, calls: Path) -> Iterator[int]:
+    for item in items():
+        if item == fatal:
+            nanny, scheduler = cluster.workers[0], cluster.scheduler
+            address = nanny.worker_address
+            (calls / f"{nanny.pid}.dead").touch()
+            os.kill(nanny.pid, signal.SIGKILL)
+            while scheduler is not None and address in scheduler.workers:  # from here on the race is without it
+                time.sleep(0.01)
+        yield item
+
+
+def never(arm: str, item: int) -> float:
+    raise AssertionError(f"{arm} was evaluated on {item} again")
+
+
+def outcome(result: bestarm.RaceResult) -> dict[str, Any]:
+    return {
+        "best": result.best,
+        "candidates": result.candidates,
+        "reason": result.reason,
+        "queries": result.n_queries,
+        "rounds": result.n_rounds,
+        "eliminations": result.eliminations,
+        "means": result.means.tolist(),
+        "counts": result.counts.tolist(),
+        "scores": result.scores.astype(str).tolist(),  # as text NaN equals itself
+    }
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sequential(tmp_path_factory: pytest.TempPathFactory) -> bestarm.RaceResult:
+    evaluate = evaluation(tmp_path_factory.mktemp("calls"))
+    return bestarm.race(evaluate, ARMS, items(), in_flight=IN_FLIGHT, progress=False)
+
+
+def start(folder: Path, **options: Any) -> LocalCluster:
+    return LocalCluster(  # type: ignore[no-untyped-call]
+        threads_per_worker=1,
+        memory_limit="1GiB",
+        dashboard_address="127.0.0.1:0",  # any port: with None it is always the same
+        local_directory=str(folder / "workers"),
+        **options,
+    )
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+    # One for every test: when a worker that was killed comes back is up to Dask. So is for how long it tries to fetch a
+    # score from one that is gone: 30 seconds, unless told otherwise.
+    quick = dask.config.set({"distributed.comm.timeouts.connect": "3s"})
+    with quick, start(tmp_path, n_workers=2, processes=True) as cluster:
+        yield cluster
+    gc.collect()  # what was left behind is complained about here and not in another file
+
+
+@pytest.fixture
+def executor(cluster: LocalCluster) -> Iterator[Executor]:
+    with Client(cluster) as client:  # type: ignore[no-untyped-call]
+        yield client.get_executor()
+
+
+@pytest.mark.parametrize(("while_evaluating", "stored"), [(True, True), (False, False)])
+def test_a_race_whose_worker_is_killed_half_way_equals_the_sequential_race(
+    cluster: LocalCluster,
+    executor: Executor,
+    sequential: bestarm.RaceResult,
+    calls: Path,
+    tmp_path: Path,
+    while_evaluating: bool,
+    stored: bool,
+) -> None:
+    half = sequential.n_rounds // 2
+    assert sum(out.round > half + 2 * IN_FLIGHT for out in sequential.eliminations) == 2  # much is decided afterwards
+    workers = {nanny.pid for nanny in cluster.workers.values()}
+    assert len(workers - {os.getpid()}) == 2
+    store = tmp_path / "race.sqlite" if stored else None
+    if while_evaluating:
+        evaluate, given = evaluation(calls, fatal=BEFORE_FIRST + half), items()
+    else:  # this item is drawn when half of the rounds are absorbed
+        evaluate, given = evaluation(calls), items_with_a_death(cluster, BEFORE_FIRST + half + IN_FLIGHT, calls)
+    result = bestarm.race(evaluate, ARMS, given, executor=executor, in_flight=IN_FLIGHT, store=store, progress=False)
+    assert outcome(result) == outcome(sequential)
+
+    (dead,) = calls.glob("*.dead")
+    assert int(dead.stem) in workers
+    made = calls_made(calls)
+    counted = {f"{ARMS[arm]} {BEFORE_FIRST + 1 + row}" for row, arm in np.argwhere(~np.isnan(result.scores))}
+    assert counted <= set(made)
+    assert len(set(made)) <= result.n_queries
+    if while_evaluating:
+        assert made.count(f"d {BEFORE_FIRST + half}") == 2
+    if store is not None:
+        assert outcome(bestarm.load_result(store)) == outcome(sequential)
+        again = bestarm.race(never, ARMS, items(), in_flight=IN_FLIGHT, store=store, progress=False)
+        assert outcome(again) == outcome(sequential)
+
+
+def test_a_call_that_kills_all_its_workers_is_a_failure_and_the_race_can_be_continued(
+    cluster: LocalCluster,
+    executor: Executor,
+    sequential: bestarm.RaceResult,
+    calls: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # Dask gives up after the first worker, not the third
+    fatal, store = BEFORE_FIRST + 20, tmp_path / "race.sqlite"
+    evaluate = evaluation(calls, fatal)
+    with pytest.raises(bestarm.EvaluationError, match=rf"^evaluate\('[bcd]', '{fatal}'\) failed: KilledWorker: "):
+        bestarm.race(evaluate, ARMS, items(), executor=executor, in_flight=1, store=store, progress=False)
+    kept = bestarm.load_result(store)
+    assert (kept.n_rounds, kept.reason) == (19, "interrupted")
+
+    later = tmp_path / "later"
+    later.mkdir()
+    result = bestarm.race(evaluation(later), ARMS, items(), store=store, progress=False)
+    assert result.eliminations == sequential.eliminations
+    assert result.means.tolist() == sequential.means.tolist()
+    assert min(int(call.split()[1]) for call in calls_made(later)) == fatal
+
+
+def test_every_evaluation_is_made_also_where_items_are_equal(calls: Path, tmp_path: Path) -> None:
+    # Dask answers a call from another one that looks the same, but the scores of equal items are different draws.
+    with start(tmp_path, n_workers=1, processes=False) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+        result = bestarm.race(
+            evaluation(calls),
+            ARMS,
+            iter([7] * 8),
+            executor=client.get_executor(),
+            in_flight=IN_FLIGHT,
+            progress=False,
+        )
+    assert (result.reason, result.n_rounds, result.n_queries) == ("items exhausted", 8, 32)
+    assert sorted(calls_made(calls)) == sorted([f"{arm} 7" for arm in ARMS] * 8)

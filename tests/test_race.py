@@ -1,0 +1,440 @@
+"""The race as it is meant to run: who is asked when, whatever the order of arrival, the items, the arms."""
+
+import asyncio
+import itertools
+import multiprocessing
+import operator
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm import Betting, PairwiseBAI, Portfolio, Race, RaceResult, StudentMixture
+from bestarm.algorithms import Algorithm
+from naive import Matrix
+
+Evaluate = Callable[[Any, Any], Any]
+Bounds = tuple[float, float] | None
+N_ARMS = 5
+
+
+def gaussian_rows(seed: int, n: int = 400, K: int = N_ARMS) -> Matrix:
+    """Correlated scores of arms that leave early and late."""
+    rng = np.random.default_rng(seed)
+    leads = rng.permutation(np.linspace(0.0, 1.0, K) ** 2)
+    return leads + rng.standard_normal((n, 1)) + 0.6 * rng.standard_normal((n, K))
+
+
+def bounded_rows(seed: int, n: int = 400, K: int = N_ARMS) -> Matrix:
+    """Scores in [0, 1], multiples of 1 / 64: sums and reflections are exact."""
+    scores = 0.5 + 0.15 * (gaussian_rows(seed, n, K) - 0.5)
+    return np.floor(np.clip(scores, 0.0, 1.0) * 64) / 64
+
+
+def reads(rows: Matrix) -> Evaluate:
+    return lambda arm, item: float(rows[item, arm])
+
+
+def run(evaluate: Evaluate, arms: Any = range(N_ARMS), items: Any = None, **options: Any) -> RaceResult:
+    return bestarm.race(evaluate, arms, items, progress=False, **options)
+
+
+def told(result: RaceResult) -> dict[str, Any]:
+    """What two races must have in common to be the same."""
+    parts = ("best", "candidates", "reason", "n_queries", "n_rounds", "eliminations", "disqualified")
+    arrays = {name: np.nan_to_num(getattr(result, name), nan=-9.0).tolist() for name in ("means", "counts", "scores")}
+    return {name: getattr(result, name) for name in parts} | arrays
+
+
+# --- a slow reference ------------------------------------------------------------------------------------------------
+
+
+def verdict(result: RaceResult) -> dict[str, Any]:
+    return {
+        "queries": result.n_queries,
+        "rounds": result.n_rounds,
+        "eliminations": [(out.arm, out.round, out.by, out.margin) for out in result.eliminations],
+        "candidates": tuple(sorted(result.candidates)),
+        "reason": result.reason,
+        "best": result.best,
+    }
+
+
+def game_after(algorithm: Algorithm, rows: Matrix, n_rounds: int) -> bestarm.Game:
+    game = algorithm.start(rows.shape[1])
+    for row in rows[:n_rounds]:
+        if game.finished:
+            break
+        game.tell(row[game.ask()])
+    return game
+
+
+def reference(
+    algorithm: Algorithm, rows: Matrix, in_flight: int = 1, max_queries: int | None = None
+) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
+    """Round r is decided by a game that was told the rounds up to r - in_flight and nothing else."""
+    asked: list[tuple[int, ...]] = []
+    end = "items exhausted"
+    while not (known := game_after(algorithm, rows, max(0, len(asked) + 1 - in_flight))).finished:
+        arms = tuple(known.ask().tolist())
+        if max_queries is not None and sum(map(len, asked)) + len(arms) > max_queries:
+            end = "budget"
+            break
+        if len(asked) == len(rows):
+            break
+        asked.append(arms)
+    game = game_after(algorithm, rows, len(asked))
+    return asked, {
+        "queries": sum(map(len, asked)),
+        "rounds": game.n_rounds,
+        "eliminations": [(out.arm, out.round, out.by, out.margin) for out in game.eliminations],
+        "candidates": game.candidates,
+        "reason": game.reason or end,
+        "best": game.best,
+    }
+
+
+def play(race: Race, evaluate: Evaluate) -> list[bestarm.Round]:
+    """The rounds that a race asks for, each evaluated when it is asked."""
+    rounds: list[bestarm.Round] = []
+    while not race.finished:
+        for todo in race.ask():
+            rounds.append(todo)
+            race.tell(todo, {arm: evaluate(arm, todo.item) for arm in todo.arms})
+    return rounds
+
+
+ALGORITHMS: list[tuple[Algorithm, Callable[..., Matrix]]] = [
+    (PairwiseBAI(comparison=StudentMixture(first_rounds=10)), gaussian_rows),
+    (PairwiseBAI(0.1, StudentMixture(), keep=2.5), gaussian_rows),
+    (PairwiseBAI(0.1, StudentMixture(), indifference_zone=0.2), gaussian_rows),
+    (PairwiseBAI(comparison=Betting(), epsilon=0.1), bounded_rows),
+    (PairwiseBAI(0.2, Betting(), keep=1.5), bounded_rows),
+    (PairwiseBAI(0.2, bestarm.GaussianBernstein(), max_rounds=60), gaussian_rows),
+    (bestarm.ConvexBAI(comparison=Portfolio()), bounded_rows),
+    (bestarm.KimNelson(indifference_zone=0.3), gaussian_rows),
+    (bestarm.HoeffdingRace(0.2, variances=0.1), gaussian_rows),
+    (bestarm.VarianceRace(0.2), bounded_rows),
+]
+LUCB = bestarm.LUCB(0.2, variances=0.05)
+
+
+CASES = [(*case, in_flight) for case in ALGORITHMS for in_flight in (1, 3, 13)]
+
+
+@pytest.mark.parametrize(("algorithm", "make_rows", "in_flight"), [*CASES, (LUCB, gaussian_rows, 1)])
+def test_round_r_is_decided_from_the_rounds_up_to_r_minus_in_flight(
+    algorithm: Algorithm, make_rows: Callable[..., Matrix], in_flight: int
+) -> None:
+    rows = make_rows(in_flight, 120)
+    asked, expected = reference(algorithm, rows, in_flight)
+    race = Race(range(N_ARMS), iter(range(120)), algorithm=algorithm, in_flight=in_flight)
+    rounds = play(race, reads(rows))
+    assert [todo.number for todo in rounds] == list(range(1, len(rounds) + 1))
+    assert [todo.arms for todo in rounds] == asked[: len(rounds)]
+    assert len(rounds) >= expected["rounds"]
+    assert verdict(race.result()) == expected
+    assert verdict(run(reads(rows), items=iter(range(120)), algorithm=algorithm, in_flight=in_flight)) == expected
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+def test_a_pool_is_raced_with_the_usual_comparison_in_the_order_of_its_items(bounds: Bounds, in_flight: int) -> None:
+    rows = gaussian_rows(3) if bounds is None else bounded_rows(3)
+    race = Race(range(N_ARMS), range(400), bounds=bounds, in_flight=in_flight, seed=7, delta=0.01, epsilon=0.02)
+    order = [todo.item for todo in play(race, reads(rows))]
+    rest = [item for item in range(400) if item not in order]  # never asked
+    comparison = StudentMixture(first_rounds=10) if bounds is None else Betting(bounds=bounds, pool=400)
+    _, expected = reference(PairwiseBAI(0.01, comparison, epsilon=0.02), rows[order + rest], in_flight)
+    assert expected["reason"] in ("decided", "within epsilon")
+    assert verdict(race.result()) == expected
+    assert race.result().saved == 1 - expected["queries"] / (400 * N_ARMS)
+
+
+@pytest.mark.parametrize("max_queries", [5, 9, 10, 83, 248, 251, 275])
+@pytest.mark.parametrize("in_flight", [1, 3, 8])
+def test_the_race_ends_before_it_would_ask_for_more_than_the_budget(max_queries: int, in_flight: int) -> None:
+    rows = bounded_rows(2)
+    _, expected = reference(PairwiseBAI(comparison=Betting()), rows, in_flight, max_queries)
+    result = run(reads(rows), items=iter(range(400)), bounds=(0, 1), max_queries=max_queries, in_flight=in_flight)
+    assert expected["reason"] == "budget"
+    assert result.n_queries <= max_queries
+    assert verdict(result) == expected
+
+
+@pytest.mark.parametrize("in_flight", [1, 2, 6])
+def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_beyond_them(in_flight: int) -> None:
+    drawn: list[int] = []
+    items = (drawn.append(k) or k for k in itertools.count())  # type: ignore[func-returns-value]
+    result = run(reads(bounded_rows(0, K=2)), range(2), items, bounds=(0, 1), in_flight=in_flight)
+    assert drawn == list(range(result.n_rounds - 1 + in_flight))
+    assert (result.reason, result.n_queries) == ("decided", 2 * len(drawn))
+    assert result.counts.tolist() == [result.n_rounds, result.n_rounds]
+    assert result.scores.shape == (result.n_rounds, 2)
+
+
+# --- whatever the order of arrival -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_scores_told_in_any_order_and_in_parts_give_the_same_race(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = bounded_rows(seed)
+    options: dict[str, Any] = {"bounds": (0, 1), "in_flight": int(rng.integers(2, 12))}
+    race = Race(range(N_ARMS), range(400), **options)
+    out: list[tuple[bestarm.Round, int]] = []
+    while not race.finished:
+        out += [(todo, arm) for todo in race.ask() for arm in todo.arms]
+        for k in sorted(rng.choice(len(out), int(rng.integers(1, len(out) + 1)), replace=False), reverse=True):
+            todo, arm = out.pop(int(k))
+            race.tell(todo if rng.random() < 0.5 else todo.number, {arm: rows[todo.item, arm]})
+    assert told(race.result()) == told(run(reads(rows), items=range(400), **options))
+
+
+@pytest.mark.parametrize("best_is_slow", [True, False])
+def test_evaluations_whose_time_goes_with_their_score_give_the_same_race(best_is_slow: bool) -> None:
+    rows = bounded_rows(1)
+    finished: list[tuple[int, int]] = []
+
+    def evaluate(arm: int, item: int) -> float:
+        score = float(rows[item, arm])
+        time.sleep(0.004 * (score if best_is_slow else 1 - score))
+        finished.append((item, arm))
+        return score
+
+    with ThreadPoolExecutor(8) as pool:
+        threaded = run(evaluate, items=iter(range(400)), bounds=(0, 1), executor=pool)
+    assert (finished != sorted(finished), threaded.settings["in_flight"]) == (True, 4)
+    assert told(threaded) == told(run(reads(rows), items=iter(range(400)), bounds=(0, 1), in_flight=4))
+
+
+def score(arm: int, item: int) -> float:
+    return ((item * 37) % 64 + 16 * arm) / 128
+
+
+def test_processes_give_the_same_race_as_one() -> None:
+    race = partial(run, operator.mul, [0.1, 1.0, 0.5], bounded_rows(0).mean(axis=1), bounds=(0, 1), in_flight=6)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        result = race(executor=pool)
+    assert (result.best, result.reason) == (1.0, "decided")
+    assert told(result) == told(race())
+
+
+async def score_later(arm: int, item: int) -> float:
+    await asyncio.sleep(0.001 * ((item + arm) % 3))
+    return score(arm, item)
+
+
+class Scorer:
+    async def __call__(self, arm: int, item: int) -> float:
+        return await score_later(arm, item)
+
+
+@pytest.mark.parametrize("evaluate", [score_later, partial(score_later), Scorer()], ids=["def", "partial", "call"])
+@pytest.mark.parametrize("in_flight", [None, 1, 7])
+def test_coroutines_give_the_same_race(evaluate: Evaluate, in_flight: int | None) -> None:
+    result = run(evaluate, items=range(200), bounds=(0, 1), in_flight=in_flight)
+    assert told(result) == told(run(score, items=range(200), bounds=(0, 1), in_flight=in_flight or 4))
+
+
+def test_all_coroutines_in_flight_run_at_once() -> None:
+    started: list[int] = []
+    events: list[asyncio.Event] = []
+
+    async def evaluate(arm: int, item: int) -> float:
+        events.extend([] if events else [asyncio.Event()])
+        started.append(arm)
+        if len(started) == 3 * N_ARMS:
+            events[0].set()
+        await asyncio.wait_for(events[0].wait(), 30)
+        return score(arm, item)
+
+    assert run(evaluate, items=range(200), bounds=(0, 1), in_flight=3).best == 4
+
+
+def test_coroutines_are_raced_within_a_running_loop_and_beside_it() -> None:
+    async def main() -> list[RaceResult]:
+        beside = asyncio.create_task(asyncio.to_thread(run, score_later, items=range(200), bounds=(0, 1)))
+        await asyncio.sleep(0)
+        return [run(score_later, items=range(200), bounds=(0, 1)), await beside]
+
+    within, beside = asyncio.run(main())
+    assert told(within) == told(beside) == told(run(score, items=range(200), bounds=(0, 1), in_flight=4))
+
+
+# --- items -----------------------------------------------------------------------------------------------------------
+
+
+def items_of(seed: int, items: Any, n: int) -> list[Any]:
+    return [todo.item for todo in Race(["a", "b"], items, seed=seed, in_flight=n).ask()]
+
+
+def test_every_item_of_a_pool_is_used_at_most_once_in_an_order_that_depends_on_the_seed() -> None:
+    pool = [f"item {k}" for k in range(50)]
+    orders = [tuple(items_of(seed, pool, 60)) for seed in (0, 0, 1, 2)]
+    assert orders[0] == orders[1]
+    assert len(set(orders)) == 3
+    assert all(sorted(order) == sorted(pool) for order in orders)
+
+
+def test_seeds_differ_are_reproducible_and_fit_every_generator() -> None:
+    seeds = items_of(0, None, 20_000)
+    assert len(set(seeds)) == 20_000
+    assert all(type(seed) is int and 0 <= seed < 2**32 for seed in seeds)
+    assert items_of(0, None, 20_000) == seeds
+    assert set(seeds).isdisjoint(items_of(1, None, 10))
+    calls: list[tuple[int, int]] = []
+    run(lambda arm, seed: calls.append((seed, arm)) or (seed % 1000) / 4000 + arm / 8, bounds=(0, 1), max_queries=20)  # type: ignore[func-returns-value]
+    assert calls == [(seed, arm) for seed in seeds[:4] for arm in range(N_ARMS)]
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+@pytest.mark.parametrize("in_flight", [1, 3, 20])
+def test_when_the_pool_is_exhausted_the_best_mean_over_it_is_known(bounds: Bounds, in_flight: int) -> None:
+    rows = bounded_rows(0, 8)
+    means = rows.mean(axis=0)
+    result = run(reads(rows), items=range(8), bounds=bounds, in_flight=in_flight, delta=1e-9)
+    assert (result.reason, result.n_rounds, result.n_queries, result.saved) == ("pool exhausted", 8, 8 * N_ARMS, 0.0)
+    assert result.means == pytest.approx(means, abs=1e-14)
+    assert result.candidates == (result.best,) == (int(np.argmax(means)),)
+    others = [arm for arm in range(N_ARMS) if arm != result.best]
+    assert [(out.arm, out.round) for out in result.eliminations] == [(arm, 8) for arm in others]
+    if bounds is None:
+        assert {out.by for out in result.eliminations} == {result.best}
+        assert [out.margin for out in result.eliminations] == pytest.approx(means[result.best] - means[others])
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+def test_arms_that_tie_over_the_pool_stay_candidates(bounds: Bounds) -> None:
+    rows = np.array([[0.25, 0.5, 0.0], [0.75, 0.25, 0.0], [0.5, 0.75, 0.25], [0.0, 0.0, 0.5]])
+    result = run(reads(rows), range(3), range(4), bounds=bounds)
+    assert (result.reason, result.candidates, result.best) == ("pool exhausted", (0, 1), 0)
+    assert [(out.arm, out.round) for out in result.eliminations] == [(2, 4)]
+
+
+@pytest.mark.parametrize("in_flight", [1, 2, 9])
+def test_a_stream_that_ends_leaves_the_race_undecided(in_flight: int) -> None:
+    rows = gaussian_rows(0)
+    result = run(reads(rows), items=(k for k in range(7)), in_flight=in_flight)
+    assert (result.reason, result.n_rounds, result.n_queries) == ("items exhausted", 7, 7 * N_ARMS)
+    assert result.scores.tolist() == rows[:7].tolist()
+    assert set(result.candidates) == set(range(N_ARMS))
+    assert result.best == np.argmax(rows[:7].mean(axis=0))
+
+
+# --- arms and scores -------------------------------------------------------------------------------------------------
+
+
+def low(item: float) -> float:
+    return item / 2
+
+
+def high(item: float) -> float:
+    return (1 + item) / 2
+
+
+ARMS: list[tuple[Any, Evaluate, list[Any]]] = [
+    (["low", "high"], lambda arm, u: {"low": low, "high": high}[arm](u), ["low", "high"]),
+    ((0, 1), lambda arm, u: (arm + u) / 2, [0, 1]),
+    ((k for k in (0.0, 1.0)), lambda arm, u: (arm + u) / 2, [0.0, 1.0]),
+    ({"a": low, "b": high}, lambda arm, u: arm(u), ["a", "b"]),
+    ({"a": [0.0], "b": [1.0]}, lambda arm, u: (arm[0] + u) / 2, ["a", "b"]),
+    ([low, high], lambda arm, u: arm(u), [low, high]),
+    ([{"lift": 0}, {"lift": 1}], lambda arm, u: (arm["lift"] + u) / 2, [{"lift": 0}, {"lift": 1}]),
+]
+
+
+@pytest.mark.parametrize(("arms", "evaluate", "labels"), ARMS)
+def test_arms_may_be_names_numbers_functions_and_objects(arms: Any, evaluate: Evaluate, labels: list[Any]) -> None:
+    result = run(evaluate, arms, np.random.default_rng(0).random(100).tolist(), bounds=(0, 1))
+    assert (result.best, result.candidates, result.reason) == (labels[1], (labels[1],), "decided")
+    assert [(out.arm, out.by) for out in result.eliminations] == [(labels[0], labels[1])]
+    assert result.arms == tuple(labels)
+    assert result.means[1] - result.means[0] == pytest.approx(0.5)
+
+
+def test_arms_that_cannot_be_hashed_may_be_beaten_by_combinations() -> None:
+    arms = [{"lift": 0.0}, {"lift": 0.9}]
+    algorithm = bestarm.ConvexBAI(comparison=bestarm.ConvexBernstein())
+    result = run(lambda arm, seed: arm["lift"] + seed / 2**36, arms, algorithm=algorithm)
+    assert str(result).startswith("{'lift': 0.9} is the best")
+
+
+def test_lower_is_better_is_the_race_of_the_opposite_scores() -> None:
+    for bounds, mirror in ((None, 0.0), ((-1.0, 3.0), 2.0)):
+        rows = 4 * bounded_rows(6) - 1
+        lower = told(run(reads(rows), items=range(400), bounds=bounds, lower_is_better=True, in_flight=2))
+        opposite = told(run(reads(mirror - rows), items=range(400), bounds=bounds, in_flight=2))
+        for part in ("best", "candidates", "reason", "n_queries", "n_rounds", "eliminations", "counts"):
+            assert lower[part] == opposite[part]
+        assert lower["best"] == np.argmin(rows.mean(axis=0))
+        assert lower["means"] == pytest.approx(mirror - np.array(opposite["means"]), abs=1e-12)
+        assert (np.array(lower["scores"])[0] == mirror - np.array(opposite["scores"])[0]).all()
+
+
+RETURNED: list[Callable[[dict[str, float]], Any]] = [
+    lambda scores: list(scores.values()),
+    lambda scores: np.array(list(scores.values())),
+    lambda scores: iter(scores.values()),
+    lambda scores: scores,
+    lambda scores: {int(name): value for name, value in reversed(scores.items())} | {99: 0.0},
+]
+
+
+@pytest.mark.parametrize("returned", RETURNED, ids=["list", "array", "iterator", "by name", "by arm"])
+@pytest.mark.parametrize("in_flight", [1, 3])
+def test_scores_of_all_arms_at_once_give_the_same_race(returned: Callable[..., Any], in_flight: int) -> None:
+    given: list[tuple[int, ...]] = []
+
+    def evaluate(arms: tuple[int, ...], item: int) -> Any:
+        given.append(arms)
+        return returned({str(arm): score(arm, item) for arm in arms})
+
+    async def evaluate_later(arms: tuple[int, ...], item: int) -> Any:
+        return evaluate(arms, item)
+
+    options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "in_flight": in_flight}
+    expected = told(run(score, **options))
+    assert told(run(evaluate, jointly=True, **options)) == expected
+    assert given[0] == tuple(range(N_ARMS))
+    assert given == sorted(given, key=len, reverse=True)
+    assert told(run(evaluate_later, jointly=True, **options)) == expected
+
+
+@pytest.mark.parametrize("first_rounds", [None, 7, 25])
+def test_without_bounds_nobody_is_dropped_before_the_first_look(first_rounds: int | None) -> None:
+    rows = 100.0 * np.arange(N_ARMS) + gaussian_rows(0)
+    options = {} if first_rounds is None else {"first_rounds": first_rounds}
+    result = run(reads(rows), items=iter(range(400)), **options)
+    assert [out.round for out in result.eliminations] == [first_rounds or 10] * 4
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"algorithm": LUCB, "in_flight": 2}, "LUCB chooses every round from the one before it: in_flight must be 1"),
+    ({"algorithm": LUCB, "on_error": "disqualify"}, "needs an algorithm that compares arms pair by pair"),
+    ({"algorithm": bestarm.ConvexBAI(), "on_error": "disqualify"}, "needs an algorithm that compares arms pair"),
+    ({"algorithm": LUCB, "delta": 0.1}, "delta is a setting of the algorithm"),
+    ({"algorithm": LUCB, "epsilon": 0.1}, "epsilon is a setting of the algorithm"),
+    ({"algorithm": LUCB, "indifference_zone": 0.1}, "indifference_zone is a setting of the algorithm"),
+    ({"algorithm": LUCB, "first_rounds": 5}, "first_rounds is a setting of the algorithm"),
+    ({"algorithm": LUCB, "bounds": (0, 1)}, "bounds (0, 1) are not those of the algorithm, None"),
+    ({"algorithm": PairwiseBAI(comparison=Betting()), "bounds": (0, 2)}, "are not those of the algorithm, (0.0, 1.0)"),
+    ({"algorithm": PairwiseBAI(comparison=Betting(pool=9))}, "a pool of 9 items, but there is no pool of items"),
+    ({"algorithm": PairwiseBAI(comparison=Betting(pool=9)), "items": [1, 2]}, "of 9 items, but there are 2 items"),
+    ({"on_error": "worst"}, "on_error='worst' needs bounds=(low, high)"),
+    ({"max_queries": 4}, "max_queries must allow for one round of all 5 arms, got 4"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), REFUSED)
+def test_what_does_not_go_together_is_refused_before_the_first_evaluation(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        run(lambda arm, item: pytest.fail("evaluated"), **options)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="leave executor out"):
+        run(score_later, executor=pool)

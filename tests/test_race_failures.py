@@ -1,0 +1,441 @@
+"""Races in which something goes wrong: evaluations that fail, arms that leave, calls out of order, Ctrl-C."""
+
+import asyncio
+import math
+import multiprocessing
+import operator
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+import bestarm
+import naive_sharp
+from bestarm import Betting, EvaluationError, PairwiseBAI, Portfolio, Race, RaceResult, StudentMixture
+from bestarm.racing import evaluation
+from bestarm.racing.store import read_store
+from games import outcome
+from naive import Matrix
+from test_race import ALGORITHMS, Evaluate, bounded_rows, gaussian_rows, play, reads, run, score, told
+
+ARMS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+Bad = dict[tuple[int, int], Any]  # by item and arm: what happens instead of a score
+
+
+class Tensor:
+    def __float__(self) -> float:
+        raise RuntimeError("only one element tensors can be converted")
+
+
+def failing(rows: Matrix, bad: Bad) -> Evaluate:
+    def evaluate(arm: int, item: int) -> Any:
+        value = bad.get((item, arm), float(rows[item, arm]))
+        if isinstance(value, BaseException):
+            raise value.with_traceback(None)
+        return value
+
+    return evaluate
+
+
+class Inline(Executor):
+    """Evaluates when it is asked to: nothing depends on timing."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+def in_turn(evaluate: Evaluate, **options: Any) -> RaceResult:
+    return run(evaluate, ARMS, iter(range(400)), **options)
+
+
+def on_threads(evaluate: Evaluate, **options: Any) -> RaceResult:
+    with ThreadPoolExecutor(2) as pool:
+        return in_turn(evaluate, executor=pool, **options)
+
+
+def awaited(evaluate: Evaluate, **options: Any) -> RaceResult:
+    async def later(arm: Any, item: Any) -> Any:
+        await asyncio.sleep(0)
+        return evaluate(arm, item)
+
+    return in_turn(later, **options)
+
+
+# --- what a failure is -----------------------------------------------------------------------------------------------
+
+BOOM = ValueError("boom")
+BAD: list[tuple[Any, str]] = [
+    (BOOM, "failed: ValueError: boom"),
+    (math.nan, "returned nan: a score must be a finite number"),
+    (-math.inf, "returned -inf: a score must be a finite number"),
+    (1.5, "returned 1.5: by bounds= every score lies in [0, 1]"),
+    (-0.001, "returned -0.001: by bounds= every score lies in [0, 1]"),
+    ("0.5", "returned '0.5', which is not a number"),
+    (b"1", "returned b'1', which is not a number"),
+    (None, "returned None, which is not a number"),
+    ([0.5, 0.5], "returned [0.5, 0.5], which is not a number"),
+    (10**400, "which is not a number"),
+    (Tensor(), ""),
+]
+
+
+each_failure = pytest.mark.parametrize(("value", "text"), BAD, ids=[text or "tensor" for _, text in BAD])
+
+
+@each_failure
+@pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
+def test_a_failure_is_raised_with_its_arm_and_item(way: Callable[..., RaceResult], value: Any, text: str) -> None:
+    with pytest.raises(EvaluationError, match=rf"^evaluate\('b', '2'\) .*{re.escape(text)}$") as caught:
+        way(failing(bounded_rows(0), {(2, 1): value}), bounds=(0, 1))
+    assert value is not BOOM or caught.value.__cause__ is BOOM
+
+
+@each_failure
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_failure_counts_as_the_worst_bound(value: Any, text: str, lower: bool, monkeypatch: Any) -> None:
+    rows = bounded_rows(0)
+    options: dict[str, Any] = {"bounds": (0, 1), "in_flight": 4, "lower_is_better": lower}
+    bad: Bad = {(2, 1): value, (30, 0): value, (31, 0): value}
+    monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-4)
+    results = [way(failing(rows, bad), on_error="worst", retries=2, **options) for way in (in_turn, on_threads)]
+    for item, arm in bad:
+        rows[item, arm] = float(lower)
+    assert told(results[0]) == told(results[1]) == told(in_turn(reads(rows), **options))
+
+
+@each_failure
+def test_an_arm_that_fails_leaves_in_that_round(value: Any, text: str) -> None:
+    result = in_turn(failing(bounded_rows(0), {(2, 1): value}), bounds=(0, 1), on_error="disqualify")
+    (gone,) = result.disqualified
+    assert (gone.arm, gone.round, gone.had_eliminated) == ("b", 3, ())
+    assert (gone.failure.startswith("evaluate('b', '2') "), gone.failure.endswith(text)) == (True, True)
+    assert result.counts[1] == 2
+    assert "b" not in [*result.candidates, *[out.arm for out in result.eliminations]]
+
+
+JOINT: list[tuple[Callable[..., Any], str]] = [
+    (lambda arms, item: [0.5] * 4, "must return 5 scores, one for each arm it is given, got [0.5, 0.5, 0.5"),
+    (lambda arms, item: 0.5, "must return 5 scores, one for each arm it is given, got 0.5"),
+    (lambda arms, item: dict.fromkeys("abde", 0.5), "evaluate('c', '0') returned None, which is not a number"),
+    (lambda arms, item: (1 / k for k in (2, 2, 0, 2, 2)), "'0') failed: ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize(("evaluate", "text"), JOINT)
+def test_scores_of_all_arms_at_once_are_checked_too(evaluate: Evaluate, text: str) -> None:
+    with pytest.raises(EvaluationError, match=re.escape(text)):
+        in_turn(evaluate, bounds=(0, 1), jointly=True)
+
+
+def test_scores_by_name_are_found_for_candidates_that_cannot_be_hashed() -> None:
+    arms = {"x": ("low", [0.25]), "y": ("high", [0.75])}
+    result = run(lambda given, item: {"x": 0.25, "y": 0.75}, arms, range(50), bounds=(0, 1), jointly=True)
+    assert (result.best, result.reason) == ("y", "decided")
+
+
+@pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
+@pytest.mark.parametrize("value", [BOOM, math.nan, 2.0, None])
+def test_an_evaluation_is_tried_again(way: Callable[..., RaceResult], value: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-4)
+    rows, attempts = bounded_rows(0), Counter[tuple[int, int]]()
+
+    def evaluate(arm: int, item: int) -> Any:
+        attempts[item, arm] += 1
+        flaky = (item + arm) % 3 == 0 and attempts[item, arm] <= 2
+        return failing(rows, {(item, arm): value} if flaky else {})(arm, item)
+
+    result = way(evaluate, bounds=(0, 1), retries=2, in_flight=2)
+    assert told(result) == told(in_turn(reads(rows), bounds=(0, 1), in_flight=2))
+    assert all(n == (3 if sum(call) % 3 == 0 else 1) for call, n in attempts.items() if call[0] < result.n_rounds)
+    attempts.clear()
+    with pytest.raises(EvaluationError, match=r" \(2 attempts\)$" if value is BOOM else "returned"):
+        way(evaluate, bounds=(0, 1), retries=1, in_flight=2)
+    assert max(attempts.values()) == 2
+
+
+def test_pauses_double_up_to_the_longest(monkeypatch: Any) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("bestarm.racing.evaluation.time.sleep", pauses.append)
+    with pytest.raises(EvaluationError, match=r"boom \(12 attempts\)"):
+        in_turn(failing(bounded_rows(0), {(0, 0): BOOM}), retries=11)
+    assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0])
+    assert evaluation.pause(5000) == 30.0
+
+
+# --- disqualification ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("algorithm", "make_rows"), [*ALGORITHMS[:6], (bestarm.KimNelson(), gaussian_rows)])
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_race_with_failures_is_the_game_in_which_the_arms_are_disqualified(
+    algorithm: Any, make_rows: Callable[..., Matrix], in_flight: int, seed: int
+) -> None:
+    rows, rng = make_rows(seed), np.random.default_rng(seed)
+    bad: Bad = {(int(rng.integers(last)), int(rng.integers(5))): BOOM for last in (9, 30, 60)}
+    race = Race(range(5), iter(range(400)), algorithm=algorithm, in_flight=in_flight, on_error="disqualify")
+    play(race, lambda arm, item: bad.get((item, arm), rows[item, arm]))
+    game, gone = algorithm.start(5), []
+    for item, row in enumerate(rows):
+        for arm in (arm for arm in range(5) if (item, arm) in bad and not game.finished and arm in game.ask()):
+            game.disqualify(arm)
+            gone.append((arm, item + 1))
+        if game.finished:
+            break
+        game.tell(row[game.ask()])
+    result = race.result()
+    assert (outcome(race.course.game), result.reason, result.best) == (outcome(game), game.reason, game.best)
+    assert [(one.arm, one.round) for one in result.disqualified] == gone != []
+    assert (result.means.tolist(), result.counts.tolist()) == (game.means.tolist(), game.counts.tolist())
+
+
+def test_those_that_a_disqualified_arm_had_eliminated_are_named_and_stay_out() -> None:
+    rows = 0.2 * np.random.default_rng(0).random((400, 1)) + np.array([0.0, 0.8, 0.75, 0.7, 0.1])
+    result = in_turn(failing(rows, {(30, 1): BOOM}), bounds=(0, 1), on_error="disqualify")
+    assert [(one.arm, one.round, one.had_eliminated) for one in result.disqualified] == [("b", 31, ("a", "e"))]
+    assert [(one.arm, one.round, one.by) for one in result.eliminations[:2]] == [("a", 8, "b"), ("e", 9, "b")]
+    assert (result.best, result.reason, result.eliminations[2].arm) == ("c", "decided", "d")
+    assert re.search(r"b was disqualified in round 31.*it had eliminated a, e", result.verdict)
+
+
+@pytest.mark.parametrize("bad_arms", [(0, 1, 2, 3, 4), (0, 2)])
+@pytest.mark.parametrize("in_flight", [1, 4])
+def test_when_all_candidates_fail_in_one_round_there_is_no_winner(bad_arms: tuple[int, ...], in_flight: int) -> None:
+    bad: Bad = {(0, 1): BOOM, (1, 3): BOOM, (1, 4): BOOM} if len(bad_arms) == 2 else {}
+    evaluate = failing(bounded_rows(0), bad | {(5, arm): BOOM for arm in bad_arms})
+    with pytest.raises(EvaluationError, match="no candidate is left that could be evaluated: evaluate"):
+        in_turn(evaluate, bounds=(0, 1), on_error="disqualify", in_flight=in_flight)
+
+
+def test_the_only_arm_that_can_be_evaluated_wins() -> None:
+    for item in (0, 7):
+        bad: Bad = {(item, arm): BOOM for arm in (0, 1, 3, 4)}
+        result = in_turn(failing(bounded_rows(0), bad), bounds=(0, 1), on_error="disqualify")
+        assert (result.best, result.candidates, result.reason, result.n_rounds) == ("c", ("c",), "decided", item)
+        assert ([one.arm for one in result.disqualified], result.n_queries) == (["a", "b", "d", "e"], 5 * (item + 1))
+
+
+def test_failures_of_arms_already_out_and_of_rounds_after_the_end_do_not_matter() -> None:
+    rows = bounded_rows(5)
+    expected = told(in_turn(reads(rows), bounds=(0, 1), in_flight=5))
+    out = expected["eliminations"][0]
+    bad: Bad = {(item, ARMS[out.arm]): BOOM for item in range(out.round, out.round + 4)}
+    bad |= {(item, arm): BOOM for item in range(expected["n_rounds"], 400) for arm in range(5)}
+    for way in (in_turn, on_threads, awaited):
+        result = told(way(failing(rows, bad), bounds=(0, 1), in_flight=5, on_error="disqualify"))
+        assert result | {"scores": expected["scores"]} == expected
+
+
+@pytest.mark.parametrize("executor", [None, Inline()])
+def test_a_failure_after_the_end_is_not_raised_whatever_its_time(executor: Executor | None) -> None:
+    rows = bounded_rows(5)
+    expected = in_turn(reads(rows), bounds=(0, 1), in_flight=5)
+    bad: Bad = {(item, arm): BOOM for item in range(expected.n_rounds, 400) for arm in range(5)}
+    assert told(in_turn(failing(rows, bad), bounds=(0, 1), in_flight=5, executor=executor)) == told(expected)
+
+
+class NaiveGame(naive_sharp._Race):
+    """The slow reference, in which the evidence of a disqualified arm is lost."""
+
+    def disqualify(self, arm: int) -> None:
+        self.candidates = [i for i in self.candidates if i != arm]
+        self.last_round[arm] = -1
+
+    def _may_speak(self, i: int, j: int) -> bool:
+        return self.last_round.get(j) != -1 and super()._may_speak(i, j)
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": 3.0}, {"epsilon": 0.05}])
+@pytest.mark.parametrize("comparison", [StudentMixture(), Betting(), Betting(pool=90)])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_evidence_of_a_disqualified_arm_is_lost(comparison: Any, options: dict[str, Any], seed: int) -> None:
+    student = isinstance(comparison, StudentMixture)
+    rows = gaussian_rows(seed, 90) if student else bounded_rows(seed, 90)
+    rules = (naive_sharp.student_rules if student else naive_sharp.betting_rules)(comparison, 5, 0.1, **options)
+    naive, game = NaiveGame(rows, rules), PairwiseBAI(0.1, comparison, **options).start(5)
+    rng = np.random.default_rng(seed)
+    fails = dict(zip(rng.permutation(24)[:3].tolist(), rng.permutation(5)[:3].tolist(), strict=True))
+    for t, row in enumerate(rows):
+        if t in fails and naive.goes_on() and fails[t] in naive.queried(t + 1):
+            naive.disqualify(fails[t])
+            game.disqualify(fails[t])
+        if not naive.goes_on():
+            break
+        assert game.ask().tolist() == naive.queried(t + 1)
+        naive.next_round()
+        game.tell(row[game.ask()])
+    assert -1 in naive.last_round.values()
+    assert {(out.arm, out.round) for out in game.eliminations} == set(naive.eliminations)
+    assert (game.candidates, game.reason) == (tuple(naive.candidates), naive.reason())
+    assert (game.n_rounds, game.n_queries) == (naive.t, naive.n_queries)
+
+
+REFUSED: list[tuple[Any, list[int], type[Exception], str]] = [
+    (bestarm.LUCB(), [0], TypeError, "LUCB asks for two arms at a time"),
+    (bestarm.ConvexBAI(comparison=bestarm.ConvexBernstein()), [0], TypeError, "compared in combinations"),
+    (bestarm.ConvexBAI(comparison=Portfolio()), [0], TypeError, "a portfolio has bet on"),
+    (PairwiseBAI(), [2, 2], ValueError, "only an arm that is asked can be disqualified, got 2"),
+    (PairwiseBAI(), [5], ValueError, "only an arm that is asked can be disqualified, got 5"),
+    (PairwiseBAI(), [0, 1, 3, 4, 2], RuntimeError, "the game has ended (decided) after round 1"),
+    (PairwiseBAI(max_rounds=1), [0], RuntimeError, "the game has ended (budget) after round 1"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "arms", "kind", "text"), REFUSED)
+def test_what_cannot_be_disqualified_is_refused(algorithm: Any, arms: list[int], kind: Any, text: str) -> None:
+    game = algorithm.start(5)
+    game.play([[0.5, 0.3, 0.2, 0.4, 0.1]])
+    for arm in arms[:-1]:
+        game.disqualify(arm)
+    before = outcome(game)
+    with pytest.raises(kind, match=re.escape(text)):
+        game.disqualify(arms[-1])
+    assert outcome(game) == before
+
+
+CALLS: list[tuple[int, dict[str, Any], type[Exception], str]] = [
+    (1, {"a": 0.5}, ValueError, "round 1 is complete: all its scores were told before"),
+    (4, {"a": 0.5}, ValueError, "round 4 has not been asked: call ask() first"),
+    (5, {"a": 0.5}, ValueError, "there is no round 5 to tell: call ask() first"),
+    (0, {"a": 0.5}, ValueError, "there is no round 0 to tell"),
+    (2, {"b": 0.5, "a": 0.5}, ValueError, "the score of arm 'a' in round 2 was told before"),
+    (2, {"b": 0.5, "z": 0.5}, ValueError, "there is no arm 'z': the arms are a, b, c, d, e"),
+    (2, {"b": 0.5, "c": math.nan}, EvaluationError, "evaluate('c', '1') returned nan"),
+    (3, {"a": 0.5, "c": BOOM}, EvaluationError, "evaluate('c', '2') failed: ValueError: boom"),
+]
+
+
+def test_calls_out_of_order_are_refused_and_change_nothing() -> None:
+    rows = bounded_rows(0)
+    race = Race(ARMS, iter(range(400)), bounds=(0, 1), in_flight=3)
+    with pytest.raises(ValueError, match=re.escape("round 1 has not been asked: call ask() first")):
+        race.tell(1, {"a": 0.5})
+    todo, none = race.ask(), race.ask()
+    race.tell(todo[0], {arm: rows[0, k] for arm, k in ARMS.items()})
+    race.tell(todo[1], {"a": rows[1, 0]})
+    for number, scores, kind, text in CALLS:
+        with pytest.raises(kind, match=re.escape(text)):
+            race.tell(number, scores)
+    race.tell(2, {arm: rows[1, k] for arm, k in ARMS.items() if arm != "a"})
+    race.tell(3, {arm: rows[2, k] for arm, k in ARMS.items()})
+    play(race, lambda arm, item: rows[item, ARMS[arm]])
+    assert (none, told(race.result())) == ([], told(in_turn(reads(rows), bounds=(0, 1), in_flight=3)))
+    with pytest.raises(RuntimeError, match=re.escape("the race has ended (decided): nothing to ask")):
+        race.ask()
+
+
+def test_an_arm_is_told_once_and_when_it_was_asked_also_under_two_names_and_after_the_end() -> None:
+    race = Race([1, 2, 3], iter(range(400)), bounds=(0, 1), in_flight=2)
+    out = race.ask()
+    with pytest.raises(ValueError, match="'1'"):
+        race.tell(out[0], {1: 0.25, "1": 0.75})
+    while not race.finished:
+        if 1 not in out[0].arms:
+            with pytest.raises(ValueError, match=f"arm '1' was not asked in round {out[0].number}"):
+                race.tell(out[0], {2: 0.5, 1: 0.5})
+        todo = out.pop(0)
+        race.tell(todo, {arm: {1: 0.0, 2: 1.0, 3: 0.75}[arm] for arm in todo.arms})
+        out += [] if race.finished else race.ask()
+    end = told(race.result())
+    assert [one.arm for one in race.result().eliminations] == [1, 3]
+    race.tell(out[-1], {"3": 1.0})
+    with pytest.raises(ValueError, match=f"the score of arm '3' in round {out[-1].number} was told before"):
+        race.tell(out[-1], {3: 1.0})
+    assert told(race.result()) == end
+
+
+# --- Ctrl-C and workers that die -------------------------------------------------------------------------------------
+
+
+def test_a_pool_of_processes_that_breaks_down_ends_the_race() -> None:
+    spawn, arms = multiprocessing.get_context("spawn"), {"lives": float, "dies": os._exit}
+    with ProcessPoolExecutor(1, spawn) as pool, pytest.raises(BrokenExecutor, match=r"broke down .* round 1: "):
+        run(operator.call, arms, range(5), executor=pool, on_error="disqualify", in_flight=1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 50])
+@pytest.mark.parametrize("how", [{}, {"in_flight": 4}, {"executor": Inline()}], ids=["", "in flight", "executor"])
+def test_scores_before_an_interrupt_are_kept_and_the_race_continues(n: int, how: Any, tmp_path: Path) -> None:
+    rows, calls, limit = bounded_rows(0), Counter[tuple[int, int]](), n
+
+    def evaluate(arm: int, item: int) -> float:
+        if calls.total() == limit:
+            raise KeyboardInterrupt
+        calls[item, arm] += 1
+        return float(rows[item, arm])
+
+    stopped = in_turn(evaluate, store=tmp_path / "race.sqlite", bounds=(0, 1), **how)
+    assert (stopped.reason, stopped.n_rounds, set(stopped.candidates)) == ("interrupted", n // 5, set(ARMS))
+    assert stopped.scores.tolist() == rows[: n // 5].tolist()
+    assert stopped.best == (max(ARMS, key=lambda arm: rows[: n // 5, ARMS[arm]].mean()) if n >= 5 else None)
+    limit = -1
+    continued = in_turn(evaluate, store=tmp_path / "race.sqlite", bounds=(0, 1), **how)
+    assert told(continued) == told(in_turn(reads(rows), bounds=(0, 1), **how))
+    assert set(calls.values()) == {1}
+
+
+def test_ctrl_c_between_evaluations_ends_the_race_before_the_next() -> None:
+    def items() -> Iterator[int]:
+        yield from range(4)
+        signal.raise_signal(signal.SIGINT)
+        yield from range(4, 400)
+
+    result = run(reads(bounded_rows(0)), items=items(), bounds=(0, 1))
+    assert (result.reason, result.n_rounds, result.n_queries) == ("interrupted", 4, 25)
+
+
+SCRIPT = """
+import asyncio, itertools, os, signal, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+import bestarm
+way, calls, stop = sys.argv[1], itertools.count(), threading.Event()
+before = signal.getsignal(signal.SIGINT)
+def evaluate(arm, item):
+    if next(calls) >= 23:
+        os.write(1, b"waiting\\n")  # print would mix the lines of threads
+        stop.wait(30)
+    return ((item * 37) % 64 + 16 * arm) / 128
+async def later(arm, item):
+    return await asyncio.to_thread(evaluate, arm, item)
+how = {"executor": ThreadPoolExecutor(2)} if way == "threads" else {}
+function = later if way == "async" else evaluate
+result = bestarm.race(function, range(5), range(200), bounds=(0, 1), store="race.sqlite", in_flight=2, **how)
+stop.set()
+print(result.reason, signal.getsignal(signal.SIGINT) is before)
+"""
+
+
+@pytest.mark.parametrize("way", ["in turn", "threads", "async"])
+def test_ctrl_c_ends_a_program_with_what_is_known_and_the_race_continues(way: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, way]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as program:  # noqa: S603
+        assert program.stdout is not None
+        assert program.stdout.readline() == "waiting\n"
+        program.send_signal(signal.SIGINT)
+        assert program.stdout.read().splitlines()[-1] == "interrupted True"
+    assert program.returncode == 0
+    stored = len(read_store(tmp_path / "race.sqlite").scores)
+    first, then = Mock(side_effect=score), Mock(side_effect=score)
+    options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "in_flight": 2}
+    assert told(run(then, store=tmp_path / "race.sqlite", **options)) == told(run(first, **options))
+    assert 20 <= stored == first.call_count - then.call_count
+
+
+def test_a_program_that_exits_within_a_coroutine_ends() -> None:
+    script = "import bestarm, sys\nasync def f(arm, item): sys.exit(3)\nbestarm.race(f, [1, 2])"
+    assert subprocess.run([sys.executable, "-c", script], timeout=30, check=False).returncode == 3  # noqa: S603

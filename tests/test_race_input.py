@@ -1,0 +1,422 @@
+"""Bad input to `race` and `Race`: refused in one sentence, before anything is evaluated or stored."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+
+INF, NAN = float("inf"), float("nan")
+ARMS, ITEMS = ["a", "b", "c"], range(50)
+LUCB, CONVEX = bestarm.LUCB(0.1, 1.0), bestarm.ConvexBAI(0.1)
+BETTING = bestarm.PairwiseBAI(0.1, bestarm.Betting(bounds=(0.0, 2.0)))
+POOL = bestarm.PairwiseBAI(0.1, bestarm.Betting(pool=60))
+
+
+class Counted:
+    """An evaluation that counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, arm: Any, item: Any) -> float:
+        self.calls += 1
+        return 0.5
+
+
+def assert_refused(
+    parameters: dict[str, Any], message: str, folder: Path, error: type[Exception] | tuple[type[Exception], ...]
+) -> None:
+    """Race and race refuse with one sentence that starts so; nothing is evaluated, nothing written."""
+    evaluate = Counted()
+    given: dict[str, Any] = {"arms": ARMS, "items": ITEMS, "store": folder / "race.sqlite"} | parameters
+    before = sorted(folder.iterdir())
+    with pytest.raises(error, match="^" + re.escape(message)) as caught:
+        bestarm.race(evaluate, progress=False, **given)
+    assert_one_sentence(caught.value)
+    if not {"retries", "executor", "jointly"} & set(given):
+        with pytest.raises(error, match="^" + re.escape(message)):
+            bestarm.Race(**given)
+    assert evaluate.calls == 0
+    assert sorted(folder.iterdir()) == before
+
+
+def assert_one_sentence(error: BaseException) -> None:
+    text = str(error)
+    assert "\n" not in text
+    assert 10 < len(text) < 400
+    assert not text.endswith(".")
+
+
+OPEN_UNIT = "must lie strictly between 0 and 1, got"
+AT_LEAST_0 = "must be a finite number of at least 0, got"
+COUNT = "must be a whole number of at least"
+OUT_OF_RANGE: list[tuple[str, Any, str]] = [
+    *[("delta", value, f"delta {OPEN_UNIT} {value!r}") for value in (0, 0.0, 1, 1.0, 2, -0.1, NAN, INF)],
+    *[("epsilon", value, f"epsilon {AT_LEAST_0} {value!r}") for value in (-1, -1e-9, NAN, INF)],
+    *[("indifference_zone", value, f"indifference_zone {AT_LEAST_0} {value!r}") for value in (-0.5, NAN, INF, -INF)],
+    *[("in_flight", value, f"in_flight {COUNT} 1, got {value!r}") for value in (0, -1, 1.0, 2.5, True, "2")],
+    *[("retries", value, f"retries {COUNT} 0, got {value!r}") for value in (-1, 1.0, 0.5, True, None, "2")],
+    *[("seed", value, f"seed {COUNT} 0, got {value!r}") for value in (-1, 0.5, 1.0, True, None, "1")],
+    *[("first_rounds", value, f"first_rounds {COUNT} 2, got {value!r}") for value in (0, 1, -3, 2.0, None)],
+    *[("max_queries", value, f"max_queries {COUNT} 1, got {value!r}") for value in (0, -5, 30.0, INF, True, "30")],
+    *[("max_queries", value, f"max_queries must allow for one round of all 3 arms, got {value!r}") for value in (1, 2)],
+    *[
+        ("bounds", value, f"bounds must be two finite numbers, the lower one first, got {value!r}")
+        for value in ((1, 0), (1, 1), (0,), (0, 1, 2), (), (0, INF), (-INF, 0), (NAN, 1), [1.0, -1.0])
+    ],
+    *[
+        ("on_error", value, f"on_error must be one of 'raise', 'worst', 'disqualify', got {value!r}")
+        for value in ("ignore", "", "Raise", None, 3)
+    ],
+    ("on_error", "worst", "on_error='worst' needs bounds=(low, high): without them there is no worst score"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), OUT_OF_RANGE)
+def test_parameters_out_of_range(name: str, value: Any, message: str, tmp_path: Path) -> None:
+    assert_refused({name: value}, message, tmp_path, ValueError)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    integers = {"max_queries": np.int64(6), "in_flight": np.int64(2), "seed": np.int64(3), "retries": np.int64(1)}
+    floats = {"delta": np.float64(0.125), "epsilon": np.float32(0.5), "bounds": np.array([0.0, 1.0])}
+    given: dict[str, Any] = {"progress": False, "store": tmp_path / "race.sqlite", **integers, **floats}
+    result = bestarm.race(Counted(), ARMS, ITEMS, **given)
+    plain: dict[str, Any] = {"max_queries": 6, "in_flight": 2, "seed": 3, "retries": 1, "delta": 0.125, "epsilon": 0.5}
+    expected = bestarm.race(Counted(), ARMS, ITEMS, bounds=(0, 1), progress=False, **plain)
+    assert result.to_json() == expected.to_json()
+    assert bestarm.load_result(tmp_path / "race.sqlite").to_json() == expected.to_json()
+
+
+# What is of the wrong kind altogether is named as well: the parameter, and what was given.
+WRONG_KIND: list[tuple[str, Any]] = [
+    ("delta", "0.05"),
+    ("delta", None),
+    ("epsilon", "0.1"),
+    ("indifference_zone", "0"),
+    ("bounds", 1.0),
+    ("bounds", ("0", "1")),
+    ("lower_is_better", "no"),
+    ("algorithm", "PairwiseBAI"),
+    ("algorithm", bestarm.PairwiseBAI),
+    ("executor", 4),
+    ("executor", ThreadPoolExecutor),
+    ("store", 3),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG_KIND, ids=lambda part: str(part)[:20])
+def test_parameters_of_the_wrong_kind(name: str, value: Any, tmp_path: Path) -> None:
+    evaluate = Counted()
+    given: dict[str, Any] = {"arms": ARMS, "items": ITEMS, "store": tmp_path / "race.sqlite"} | {name: value}
+    with pytest.raises((ValueError, TypeError), match=f"^{name} ") as caught:
+        bestarm.race(evaluate, progress=False, **given)
+    assert_one_sentence(caught.value)
+    assert re.search(re.escape(repr(value)) + "|" + re.escape(type(value).__name__), str(caught.value))
+    assert evaluate.calls == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+class Unnamed:
+    """An object whose text holds its address."""
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ([], "there must be at least two arms to compare, got 0"),
+        (["a"], "there must be at least two arms to compare, got 1"),
+        ({}, "there must be at least two arms to compare, got 0"),
+        ({"a": 1}, "there must be at least two arms to compare, got 1"),
+        (["a", "b", "a"], "arms must have different names, 'a' is there more than once"),
+        ([1, "1"], "arms must have different names, '1' is there more than once"),
+        ([len, "len"], "arms must have different names, 'len' is there more than once"),
+        (["a", ""], "every arm must have a name, that of arm 1 is empty"),
+        (["  ", "a"], "every arm must have a name, that of arm 0 is empty"),
+        ({"a": 1, "\t": 2}, "every arm must have a name, that of arm 1 is empty"),
+        (["a", Unnamed()], "arm 1 has no name of its own ("),
+        ([lambda: 1, lambda: 2], "arms must have different names, '<lambda>' is there more than once"),
+        (iter(["a"]), "there must be at least two arms to compare, got 1"),
+    ],
+)
+def test_arms_that_cannot_be_told_apart_or_compared(arms: Any, message: str, tmp_path: Path) -> None:
+    evaluate = Counted()
+    with pytest.raises(ValueError, match="^" + re.escape(message)) as caught:
+        bestarm.race(evaluate, arms, ITEMS, progress=False, store=tmp_path / "race.sqlite")
+    assert_one_sentence(caught.value)
+    assert evaluate.calls == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([], "items must hold at least two items, got 0"),
+        (["alone"], "items must hold at least two items, got 1"),
+        (range(1), "items must hold at least two items, got 1"),
+        (np.array([]), "items must hold at least two items, got 0"),
+    ],
+    ids=str,
+)
+def test_pools_of_too_few_items(items: Any, message: str, tmp_path: Path) -> None:
+    assert_refused({"items": items}, message, tmp_path, ValueError)
+
+
+NO_ARMS = "arms must be a sequence of arms or a mapping of names to candidates, got"
+NO_ITEMS = "items must be a sequence or an iterator of items, got"
+WRONG_ITEMS = (5, "items.txt", b"items", {"a": 1, "b": 2}, {1}, frozenset({1, 2}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *[("arms", value, f"{NO_ARMS} {value!r}") for value in (None, 5, "abc", b"abc", {1, 2}, frozenset({1, 2}))],
+        *[("items", value, f"{NO_ITEMS} {value!r}") for value in WRONG_ITEMS],
+    ],
+    ids=str,
+)
+def test_arms_and_items_of_the_wrong_kind(name: str, value: Any, message: str, tmp_path: Path) -> None:
+    assert_refused({name: value}, message, tmp_path, TypeError)
+    with pytest.raises(TypeError) as caught:
+        bestarm.Race(**{"arms": ARMS, "items": ITEMS} | {name: value})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("arms", "name " * 1000, f"{NO_ARMS} 'name name"),
+        ("items", "text " * 1000, f"{NO_ITEMS} 'text text"),
+        ("items", dict.fromkeys(range(1000)), f"{NO_ITEMS} {{0: None, 1"),
+        ("items", set(range(1000)), f"{NO_ITEMS} {{0, 1, 2"),
+    ],
+    ids=["arms", "text", "dict", "set"],
+)
+def test_large_arms_and_items_of_the_wrong_kind_are_cut(name: str, value: Any, message: str, tmp_path: Path) -> None:
+    assert_refused({name: value}, message, tmp_path, TypeError)
+
+
+@pytest.mark.parametrize("n_items", [0, 1, 3])
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
+def test_a_stream_that_runs_out_is_said_and_what_is_known_is_kept(n_items: int, bounds: Any, tmp_path: Path) -> None:
+    evaluate = Counted()
+    items: Iterator[int] = iter(range(n_items))
+    result = bestarm.race(evaluate, ARMS, items, bounds=bounds, progress=False, store=tmp_path / "race.sqlite")
+    assert (result.reason, result.n_rounds, evaluate.calls) == ("items exhausted", n_items, 3 * n_items)
+    assert bestarm.load_result(tmp_path / "race.sqlite").to_json() == result.to_json()
+
+
+# Algorithms.
+
+BESIDE = "is a setting of the algorithm: give it there, not beside algorithm="
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"algorithm": BETTING, "delta": 0.1}, f"delta {BESIDE}"),
+        ({"algorithm": BETTING, "epsilon": 0.1}, f"epsilon {BESIDE}"),
+        ({"algorithm": BETTING, "indifference_zone": 0.1}, f"indifference_zone {BESIDE}"),
+        ({"algorithm": BETTING, "first_rounds": 20}, f"first_rounds {BESIDE}"),
+        ({"algorithm": BETTING, "bounds": (0, 1)}, "bounds (0, 1) are not those of the algorithm, (0.0, 2.0): give"),
+        ({"algorithm": LUCB, "bounds": (0, 1)}, "bounds (0, 1) are not those of the algorithm, None: give them in one"),
+        ({"algorithm": BETTING, "bounds": (2, 0)}, "bounds must be two finite numbers, the lower one first, got (2, 0"),
+        ({"algorithm": POOL}, "the comparison of the algorithm is for a pool of 60 items, but there are 50 items"),
+        ({"algorithm": POOL, "items": None}, "the comparison of the algorithm is for a pool of 60 items, but there is"),
+        ({"algorithm": POOL, "items": iter(ITEMS)}, "the comparison of the algorithm is for a pool of 60 items, but"),
+        ({"algorithm": LUCB, "in_flight": 2}, "LUCB chooses every round from the one before it: in_flight must be 1"),
+        ({"algorithm": LUCB, "on_error": "disqualify"}, "on_error='disqualify' needs an algorithm that compares arms"),
+        ({"algorithm": CONVEX, "on_error": "disqualify"}, "on_error='disqualify' needs an algorithm that compares"),
+        ({"algorithm": LUCB, "on_error": "worst"}, "on_error='worst' needs bounds=(low, high): without them there is"),
+        ({"algorithm": bestarm.LUCB(0.1, (1.0, 2.0))}, "variances has 2 entries, the game has 3 arms"),
+        ({"algorithm": BETTING, "max_queries": 2}, "max_queries must allow for one round of all 3 arms, got 2"),
+    ],
+)
+def test_an_algorithm_with_what_does_not_go_with_it(parameters: dict[str, Any], message: str, tmp_path: Path) -> None:
+    assert_refused(parameters, message, tmp_path, ValueError)
+
+
+def test_an_algorithm_with_what_goes_with_it() -> None:
+    given: dict[str, Any] = {"progress": False, "max_queries": 6}
+    assert bestarm.race(Counted(), ARMS, ITEMS, algorithm=BETTING, bounds=(0, 2), **given).n_rounds == 2
+    assert bestarm.race(Counted(), ARMS, range(60), algorithm=POOL, on_error="worst", **given).n_rounds == 2
+    assert bestarm.race(Counted(), ARMS, ITEMS, algorithm=LUCB, in_flight=1, **given).n_rounds == 2
+
+
+# The function.
+
+
+class Bench:
+    def one(self, arm: Any) -> float:
+        raise AssertionError("evaluated")
+
+    def two(self, arm: Any, item: Any) -> float:
+        return 0.5
+
+    def __call__(self, arm: Any, item: Any, more: Any) -> float:
+        raise AssertionError("evaluated")
+
+
+def none() -> float:
+    raise AssertionError("evaluated")
+
+
+def one(arm: Any) -> float:
+    raise AssertionError("evaluated")
+
+
+def three(arm: Any, item: Any, more: Any) -> float:
+    raise AssertionError("evaluated")
+
+
+def named(arm: Any, item: Any, *, folder: str) -> float:
+    raise AssertionError("evaluated")
+
+
+def by_name(*, arm: Any, item: Any) -> float:
+    raise AssertionError("evaluated")
+
+
+async def slow(arm: Any) -> float:
+    raise AssertionError("evaluated")
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "none": (none, "evaluate is called as none(arm, item), but it is none() -> float: too many positional arguments"),
+    "one": (one, "evaluate is called as one(arm, item), but it is one(arm: "),
+    "three": (three, "evaluate is called as three(arm, item), but it is three(arm: "),
+    "by name only": (by_name, "evaluate is called as by_name(arm, item), but it is by_name(*, arm: "),
+    "one more by name": (named, "evaluate is called as named(arm, item), but it is named(arm: "),
+    "lambda": (lambda arm: 0.5, "evaluate is called as <lambda>(arm, item), but it is <lambda>(arm): "),
+    "method": (Bench().one, "evaluate is called as one(arm, item), but it is one(arm: "),
+    "method of no object": (Bench.two, "evaluate is called as two(arm, item), but it is two(self, arm: "),
+    "callable object": (Bench(), "evaluate is called as evaluate(arm, item), but it is evaluate(arm: "),
+    "partial": (functools.partial(three, "x", "y"), "evaluate is called as evaluate(arm, item), but it is evaluate("),
+    "async": (slow, "evaluate is called as slow(arm, item), but it is slow(arm: "),
+    "builtin": (len, "evaluate is called as len(arm, item), but it is len(obj, /): "),
+    "class": (Unnamed, "evaluate is called as Unnamed(arm, item), but it is Unnamed()"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_function_with_a_wrong_signature_is_refused_before_it_is_called(case: str, tmp_path: Path) -> None:
+    evaluate, message = WRONG[case]
+    for jointly in (False, True):
+        expected = message.replace("(arm, item)", "(arms, item)") if jointly else message
+        with pytest.raises(TypeError, match="^" + re.escape(expected)) as caught:
+            bestarm.race(evaluate, ARMS, ITEMS, jointly=jointly, progress=False, store=tmp_path / "race.sqlite")
+        assert_one_sentence(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("evaluate", [None, 3, "bench:score", [one]])
+def test_what_is_no_function_is_refused(evaluate: Any, tmp_path: Path) -> None:
+    message = f"evaluate must be a function of (arm, item), got {evaluate!r}"
+    with pytest.raises(TypeError, match="^" + re.escape(message[:60])):
+        bestarm.race(evaluate, ARMS, ITEMS, progress=False, store=tmp_path / "race.sqlite")
+    assert list(tmp_path.iterdir()) == []
+
+
+def with_default(arm: Any, item: Any, more: int = 3) -> float:
+    return 0.5
+
+
+def anything(*given: Any, **named: Any) -> float:
+    return 0.5
+
+
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        with_default,
+        anything,
+        Bench().two,
+        functools.partial(three, more=1),
+        functools.partial(named, folder="."),
+        lambda arm, item: 0.5,
+    ],
+    ids=["default", "anything", "method", "partial", "partial by name", "lambda"],
+)
+def test_functions_that_can_be_called_are_called(evaluate: Callable[..., float], tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    if isinstance(evaluate, functools.partial):
+        with pytest.raises(bestarm.EvaluationError, match=r"failed: AssertionError: evaluated$"):
+            bestarm.race(evaluate, ARMS, ITEMS, max_queries=3, progress=False, store=store)
+    else:
+        assert bestarm.race(evaluate, ARMS, ITEMS, max_queries=3, progress=False, store=store).n_rounds == 1
+    assert store.exists()
+
+
+def test_a_builtin_that_tells_nothing_about_itself_is_called() -> None:
+    with pytest.raises(ValueError, match="no signature"):
+        inspect.signature(max)
+    result = bestarm.race(max, [0.25, 0.5], iter([0.1, 0.3, 0.7]), progress=False)
+    assert result.scores.tolist() == [[0.25, 0.5], [0.3, 0.5], [0.7, 0.7]]
+
+
+async def awaited(arm: Any, item: Any) -> float:
+    return 0.5
+
+
+class Awaited:
+    async def __call__(self, arm: Any, item: Any) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize("evaluate", [awaited, Awaited(), functools.partial(awaited)], ids=["def", "object", "partial"])
+def test_an_async_function_with_an_executor_is_refused(evaluate: Any, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    with ThreadPoolExecutor(1) as executor:
+        with pytest.raises(
+            ValueError, match=r"^an async evaluate runs on an event loop of its own: leave executor out"
+        ):
+            bestarm.race(evaluate, ARMS, ITEMS, executor=executor, progress=False, store=store)
+        assert not store.exists()
+    assert bestarm.race(evaluate, ARMS, ITEMS, max_queries=3, progress=False, store=store).n_rounds == 1
+
+
+# The store.
+
+
+def test_a_store_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("a list of things that are no race\n" * 50, encoding="utf-8")
+    refused = functools.partial(assert_refused, folder=tmp_path, error=bestarm.StoreError)
+    refused(
+        {"store": tmp_path / "no" / "race.sqlite"}, f"the race cannot be stored in {tmp_path / 'no' / 'race.sqlite'}"
+    )
+    refused({"store": str(tmp_path)}, f"the race cannot be stored in {tmp_path}: it is a folder")
+    refused({"store": text / "race.sqlite"}, f"the race cannot be stored in {text / 'race.sqlite'}: it is in a folder")
+    refused({"store": text}, f"{text} is not a race of bestarm (or its beginning is damaged): it was left as it is")
+    assert text.read_text(encoding="utf-8") == "a list of things that are no race\n" * 50
+
+
+def test_a_refused_continuation_changes_nothing(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    bestarm.race(Counted(), ARMS, ITEMS, max_queries=9, progress=False, store=store)
+    before = store.read_bytes()
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"delta": 0.1}, "delta is 0.05 in the file and 0.1 now"),
+        ({"epsilon": 0.1}, "epsilon is 0.0 in the file and 0.1 now"),
+        ({"seed": 1}, "seed is 0 in the file and 1 now"),
+        ({"lower_is_better": True}, "lower_is_better is False in the file and True now"),
+        ({"in_flight": 2}, "in_flight is 1 in the file and 2 now"),
+        ({"on_error": "disqualify"}, "on_error is 'raise' in the file and 'disqualify' now"),
+        ({"first_rounds": 12}, "first_rounds is 10 in the file and 12 now"),
+        ({"items": range(51)}, "n_items is 50 in the file and 51 now"),
+        ({"items": range(1, 51)}, "the items are not the same"),
+    ]
+    for parameters, message in changes:
+        full = f"{store} holds a race with other settings: {message}"
+        assert_refused(parameters, full, tmp_path, bestarm.StoreError)
+    other = f"{store} holds a race of other arms: its arms are a, b, c, now they are a, b, d"
+    assert_refused({"arms": ["a", "b", "d"]}, other, tmp_path, bestarm.StoreError)
+    assert store.read_bytes() == before

@@ -1,0 +1,430 @@
+import json
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm import Race, StoreError, load_result, race
+from killing import ARMS, outcome, quick, score, share, stored_scores
+
+ALL = list(ARMS)
+
+
+def cost(arm: str, item: int) -> float:
+    return -score(arm, item)
+
+
+def fails_at_times(arm: str, item: int) -> float:
+    if arm == "best" and share(arm, item) > 0.97:
+        raise RuntimeError("out of memory")
+    return share(arm, item)
+
+
+def all_at_once(arms: tuple[str, ...], item: int) -> list[float]:
+    return [score(arm, item) for arm in arms]
+
+
+def rows(store: Path, query: str) -> list[Any]:
+    with closing(sqlite3.connect(store)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def everything(result: bestarm.RaceResult) -> dict[str, Any]:
+    intervals = result.intervals
+    return outcome(result) | {
+        "scores": result.scores.tolist(),
+        "regret_bound": result.regret_bound,
+        "intervals": None if intervals is None else (intervals.low.tolist(), intervals.high.tolist()),
+        "weights": [out.weights for out in result.eliminations],
+        "contradiction": result.contradiction,
+        "saved": result.saved,
+        "settings": result.settings,
+        "text": str(result),
+    }
+
+
+def same(one: bestarm.RaceResult, other: bestarm.RaceResult) -> None:
+    assert json.dumps(everything(one)) == json.dumps(everything(other))  # as text: what is not a number equals itself
+
+
+# Races of all kinds: the function, and how it is called.
+KINDS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
+    "seeds": (score, lambda: {}),
+    "pool": (share, lambda: {"items": range(60), "bounds": (0, 1)}),
+    "exhausted pool": (score, lambda: {"items": range(14), "seed": 3}),
+    "costs of a stream": (cost, lambda: {"items": count(5), "lower_is_better": True}),
+    "exhausted stream": (score, lambda: {"items": iter(range(14))}),
+    "bounded costs": (
+        lambda a, i: 1 - share(a, i),
+        lambda: {"items": range(40), "bounds": (-0.1, 1.1), "lower_is_better": True},
+    ),
+    "three in flight": (score, lambda: {"in_flight": 3}),
+    "five in flight": (share, lambda: {"items": range(60), "bounds": (0, 1), "in_flight": 5}),
+    "epsilon": (score, lambda: {"epsilon": 0.15}),
+    "budget": (score, lambda: {"max_queries": 70, "in_flight": 2}),
+    "jointly": (all_at_once, lambda: {"jointly": True, "max_queries": 120}),
+    "disqualify": (fails_at_times, lambda: {"items": range(60), "bounds": (0, 1), "on_error": "disqualify"}),
+    "disqualify in flight": (fails_at_times, lambda: {"on_error": "disqualify", "in_flight": 3, "max_queries": 120}),
+    "worst": (fails_at_times, lambda: {"items": range(60), "bounds": (0, 1), "on_error": "worst"}),
+    "KN": (score, lambda: {"algorithm": bestarm.KimNelson(0.05, 0.2)}),
+    "Convex-BAI": (
+        lambda a, i: score(a, i, 0.03),
+        lambda: {"algorithm": bestarm.ConvexBAI(0.1, bestarm.GaussianBernstein()), "in_flight": 2},
+    ),
+    "LUCB": (share, lambda: {"algorithm": bestarm.LUCB(0.1, 0.05), "max_queries": 100}),
+}
+every_kind = pytest.mark.parametrize("kind", list(KINDS))
+
+
+def run(kind: str, evaluate: Callable[..., Any] | None = None, **changes: Any) -> bestarm.RaceResult:
+    function, settings = KINDS[kind]
+    return race(evaluate or function, ALL, **settings() | changes)
+
+
+class Interrupted:
+    """A function that raises after so many evaluations, and keeps a list of those it has begun."""
+
+    def __init__(self, function: Callable[..., Any], after: int, error: BaseException) -> None:
+        self.function, self.after, self.error = function, after, error
+        self.begun: list[tuple[str, int]] = []
+
+    def __call__(self, arm: Any, item: int) -> Any:
+        if self.after <= 0:
+            raise self.error
+        self.after -= 1
+        self.begun += [(name, item) for name in ([arm] if isinstance(arm, str) else arm)]
+        return self.function(arm, item)
+
+
+def in_haste(action: int, name: str | None, value: str | None, *_: str | None) -> int:
+    ignored = action == sqlite3.SQLITE_PRAGMA and name == "synchronous" and value is not None
+    return sqlite3.SQLITE_IGNORE if ignored else sqlite3.SQLITE_OK
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written reaches other connections and copies all the same; one test below is about the disk."""
+    connect = sqlite3.connect
+
+    def hasty(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*args, **kwargs)
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.set_authorizer(in_haste)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", hasty)
+
+
+def test_plain_sql_reads_schema_version_settings_arms_rounds_scores_and_eliminations(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    result = race(quick, {"good": "good", "the best": "best"}, [7, 3, 5] * 10, seed=3, store=store)
+    assert rows(store, "PRAGMA user_version") == [(1,)]
+    assert rows(store, "PRAGMA application_id") == [(int.from_bytes(b"bARM"),)]
+    assert rows(store, "PRAGMA journal_mode") == [("wal",)]
+    tables = "SELECT m.name, p.name FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'"
+    columns: dict[str, list[str]] = {}
+    for table, column in rows(store, tables):
+        columns.setdefault(table, []).append(column)
+    assert columns == {
+        "settings": ["name", "value"],
+        "arms": ["arm", "name"],
+        "rounds": ["round", "item", "asked"],
+        "scores": ["round", "arm", "score", "failure"],
+        "eliminations": ["arm", "round", "by", "margin", "weights"],
+    }
+    settings = {name: json.loads(value) for name, value in rows(store, "SELECT * FROM settings")}
+    assert settings == result.settings | {"source": None, "reason": "decided"}
+    assert settings["algorithm"]["type"] == "PairwiseBAI"
+    assert settings["algorithm"]["comparison"]["first_rounds"] == 10
+    assert (settings["items"], settings["n_items"], settings["seed"]) == ("pool", 30, 3)
+    assert rows(store, "SELECT * FROM arms ORDER BY arm") == [(0, "good"), (1, "the best")]
+    items = [item for (item,) in rows(store, "SELECT item FROM rounds ORDER BY round")]
+    assert set(items) == {"7", "3", "5"}
+    assert rows(store, "SELECT round, asked FROM rounds ORDER BY round") == [(r + 1, 2) for r in range(result.n_rounds)]
+    assert rows(store, "SELECT * FROM scores ORDER BY round, arm") == [
+        (r + 1, k, quick(arm, int(item)), None)
+        for r, item in enumerate(items)
+        for k, arm in enumerate(["good", "best"])
+    ]
+    (out,) = result.eliminations
+    assert rows(store, "SELECT * FROM eliminations") == [(0, out.round, 1, out.margin, None)]
+    assert out.round == result.n_rounds
+
+
+def test_weights_of_a_convex_elimination_are_json(tmp_path: Path) -> None:
+    result = run("Convex-BAI", store=tmp_path / "race.sqlite")
+    stored = rows(tmp_path / "race.sqlite", "SELECT arm, weights FROM eliminations ORDER BY round, arm")
+    assert len(stored) > 0
+    assert [(ALL[arm], {ALL[int(k)]: w for k, w in json.loads(text).items()}) for arm, text in stored] == [
+        (out.arm, out.weights) for out in result.eliminations
+    ]
+
+
+def test_transactions_are_on_disk_before_they_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    connect = sqlite3.connect
+    made: list[sqlite3.Connection] = []
+
+    def remembered(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        made.append(connect(*args, **kwargs))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", remembered)
+    for _ in ("new", "continued"):
+        with Race(ALL, store=tmp_path / "race.sqlite"):
+            assert made[-1].execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert made[-1].execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_scores_are_in_the_file_before_they_count(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    told = set()
+    with Race(ALL, in_flight=3, max_queries=40, store=store) as contest:
+        while not contest.finished:
+            for todo in reversed(contest.ask()):
+                for arm in reversed(todo.arms):
+                    contest.tell(todo, {arm: score(arm, todo.item)})
+                    told.add((arm, todo.item))
+                    assert stored_scores(store) == told
+
+
+def test_every_round_is_in_the_file_when_the_next_is_evaluated(tmp_path: Path) -> None:
+    begun: list[tuple[str, int]] = []
+
+    def evaluate(arm: str, item: int) -> float:
+        assert {done for done in begun if done[1] != item} == stored_scores(tmp_path / "race.sqlite")
+        begun.append((arm, item))
+        return quick(arm, item)
+
+    assert race(evaluate, ALL, store=tmp_path / "race.sqlite").n_queries == len(begun)
+
+
+@pytest.mark.parametrize("kind", ["three in flight", "disqualify"])
+def test_a_race_goes_on_from_whatever_part_of_the_log_a_kill_has_left(kind: str, tmp_path: Path) -> None:
+    store, killed = tmp_path / "race.sqlite", tmp_path / "killed"
+    killed.mkdir()
+    kept: list[bytes] = []
+
+    def evaluate(arm: str, item: int) -> float:
+        kept[:] = [Path(f"{store}{end}").read_bytes() for end in ("", "-wal")]
+        return KINDS[kind][0](arm, item)  # type: ignore[no-any-return]
+
+    expected = run(kind, evaluate, store=store, max_queries=72)
+    main, log = kept
+    assert len(log) > 40_000
+    for size in [*np.random.default_rng(1).integers(0, len(log), 24).tolist(), len(log)]:
+        (killed / "race.sqlite").write_bytes(main)
+        (killed / "race.sqlite-wal").write_bytes(log[:size])
+        known = stored_scores(killed / "race.sqlite")
+        logged = Interrupted(KINDS[kind][0], 10**6, KeyboardInterrupt())
+        same(run(kind, logged, store=killed / "race.sqlite", max_queries=72), expected)
+        assert known.isdisjoint(logged.begun)
+
+
+@every_kind
+def test_a_finished_race_is_not_evaluated_again(kind: str, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    expected = run(kind)
+    same(run(kind, store=store), expected)
+    scores = rows(store, "SELECT * FROM scores")
+    nothing = Interrupted(KINDS[kind][0], 0, AssertionError("evaluated again"))
+    same(run(kind, nothing, store=store), expected)
+    assert rows(store, "SELECT * FROM scores") == scores
+
+
+@pytest.mark.parametrize("after", [1, 12])
+@every_kind
+def test_a_race_interrupted_again_and_again_ends_as_the_uninterrupted_one(
+    kind: str, after: int, tmp_path: Path
+) -> None:
+    store = tmp_path / "race.sqlite"
+    expected = run(kind)
+    begun: list[tuple[str, int]] = []
+    for n in count():
+        known = stored_scores(store)
+        assert known == set(begun)  # nothing that came back is lost
+        part = Interrupted(KINDS[kind][0], after + n, KeyboardInterrupt())
+        result = run(kind, part, store=store)
+        begun += part.begun
+        if result.reason != "interrupted":
+            break
+    same(result, expected)
+    assert len(begun) == len(set(begun))
+
+
+@pytest.mark.parametrize("kind", ["seeds", "pool", "five in flight", "costs of a stream"])
+def test_a_race_that_failed_again_and_again_ends_as_the_one_that_did_not(kind: str, tmp_path: Path) -> None:
+    begun: list[tuple[str, int]] = []
+    for n in count(1):
+        part = Interrupted(KINDS[kind][0], n, RuntimeError("no connection"))
+        try:
+            result = run(kind, part, store=tmp_path / "race.sqlite")
+        except bestarm.EvaluationError:
+            begun += part.begun
+            continue
+        break
+    assert n > 5
+    same(result, run(kind))
+    begun += part.begun
+    assert len(begun) == len(set(begun))
+
+
+def test_threads_that_failed_again_and_again_end_as_the_sequential_race(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    expected = run("three in flight")
+    failed = 0
+    while True:
+        known = stored_scores(store)
+        part = Interrupted(score, 20, RuntimeError("no connection"))
+        with ExitStack() as stack:
+            executor = stack.enter_context(ThreadPoolExecutor(3))
+            try:
+                result = run("three in flight", part, executor=executor, store=store)
+                break
+            except bestarm.EvaluationError:
+                failed += 1
+        assert known.isdisjoint(part.begun)
+    assert failed > 2
+    same(result, expected)
+
+
+@pytest.mark.parametrize("in_flight", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_told_in_any_order_and_closed_at_any_time_make_the_same_race(
+    in_flight: int, seed: int, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng([seed, in_flight])
+    settings: dict[str, Any] = {"items": range(60), "bounds": (0, 1), "in_flight": in_flight, "on_error": "disqualify"}
+    told: set[tuple[str, int]] = set()
+    reopened = 0
+    while True:
+        with Race(ALL, store=tmp_path / "race.sqlite", **settings) as contest:
+            asked: list[tuple[int, str, int]] = []
+            for _ in range(int(rng.integers(0, 40))):
+                if contest.finished:
+                    break
+                asked += [(todo.number, arm, todo.item) for todo in contest.ask() for arm in todo.arms]
+                assert told.isdisjoint((arm, item) for _, arm, item in asked)
+                number, arm, item = asked.pop(int(rng.integers(len(asked))))
+                contest.tell(number, {arm: outcome_of(arm, item)})
+                told.add((arm, item))
+            if contest.finished:
+                same(contest.result(), race(fails_at_times, ALL, **settings))
+                break
+        reopened += 1
+    assert reopened > 3
+
+
+def outcome_of(arm: str, item: int) -> float | Exception:
+    try:
+        return fails_at_times(arm, item)
+    except RuntimeError as error:
+        return error
+
+
+# A pool with bounds, a stream without: what is changed, and what is said about it.
+POOL: dict[str, Any] = {"arms": ALL, "items": list(range(40)), "bounds": (0, 1)}
+STREAM: dict[str, Any] = {"arms": ALL, "items": range(40)}
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    (POOL, {"delta": 0.1}, "settings: delta is 0.05 in the file and 0.1 now"),
+    (POOL, {"bounds": (0, 2)}, "settings: bounds is [0.0, 1.0] in the file and [0.0, 2.0] now"),
+    (POOL, {"bounds": None}, "settings: comparison is 'Betting' in the file and 'StudentMixture' now"),
+    (POOL, {"epsilon": 0.01}, "settings: epsilon is 0.0 in the file and 0.01 now"),
+    (POOL, {"indifference_zone": 0.1}, "settings: indifference_zone is 0.0 in the file and 0.1 now"),
+    (POOL, {"seed": 1}, "settings: seed is 0 in the file and 1 now"),
+    (POOL, {"lower_is_better": True}, "settings: lower_is_better is False in the file and True now"),
+    (POOL, {"on_error": "worst"}, "settings: on_error is 'raise' in the file and 'worst' now"),
+    (POOL, {"in_flight": 2}, "settings: in_flight is 1 in the file and 2 now"),
+    (POOL, {"items": [*range(39), 40]}, "settings: the items are not the same"),
+    (POOL, {"items": list(range(40))[::-1]}, "settings: the items are not the same"),
+    (POOL, {"items": range(41)}, "is 40 in the file and 41 now"),
+    (POOL, {"items": None}, "is 40 in the file and None now"),
+    (POOL, {"arms": ALL[::-1]}, "other arms: its arms are bad, fair, good, best, now they are best, good, fair, bad"),
+    (POOL, {"arms": ALL[:3]}, "other arms: its arms are bad, fair, good, best, now they are bad, fair, good"),
+    (STREAM, {"first_rounds": 12}, "settings: first_rounds is 10 in the file and 12 now"),
+    (STREAM, {"bounds": (-9, 9)}, "settings: comparison is 'StudentMixture' in the file and 'Betting' now"),
+    (STREAM, {"algorithm": bestarm.LUCB()}, "settings: algorithm is 'PairwiseBAI' in the file and 'LUCB' now"),
+    (STREAM, {"items": None}, "settings: items is 'stream' in the file and 'seeds' now"),
+    (STREAM, {"items": range(1, 40)}, "other items: that of round 1 was '0' and is '1' now"),
+    (STREAM, {"items": [0, 1, 2, 3, 77]}, "other items: that of round 5 was '4' and is '77' now"),
+    (STREAM, {"items": range(4)}, "other items: there is none for its round 5 now"),
+    (
+        {"arms": ALL, "algorithm": bestarm.PairwiseBAI(max_queries=100)},
+        {"algorithm": bestarm.PairwiseBAI(max_queries=200)},
+        "max_queries is 100 in the file and 200 now",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "change", "words"), REFUSED)
+def test_another_setting_is_refused_and_named(
+    before: dict[str, Any], change: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    def opened(settings: dict[str, Any]) -> Race:
+        if before is STREAM and settings["items"] is not None:
+            settings = settings | {"items": iter(settings["items"])}
+        return Race(store=tmp_path / "race.sqlite", **settings)
+
+    with opened(before) as contest:
+        for _ in range(6):
+            for todo in contest.ask():
+                contest.tell(todo, {arm: share(arm, todo.item) for arm in todo.arms})
+    content = (tmp_path / "race.sqlite").read_bytes()
+    with pytest.raises(StoreError) as refusal:
+        opened(before | change)
+    assert str(refusal.value).endswith(words)
+    assert str(tmp_path / "race.sqlite") in str(refusal.value)
+    assert (tmp_path / "race.sqlite").read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == ["race.sqlite"]
+    with opened(before) as contest:
+        assert contest.course.game.n_rounds == 6
+
+
+def test_without_in_flight_a_continued_race_keeps_that_of_its_file(tmp_path: Path) -> None:
+    interrupted = run("five in flight", Interrupted(share, 30, KeyboardInterrupt()), store=tmp_path / "race.sqlite")
+    assert interrupted.reason == "interrupted"
+    with ThreadPoolExecutor(2) as executor:
+        result = race(share, ALL, range(60), bounds=(0, 1), executor=executor, store=tmp_path / "race.sqlite")
+    same(result, run("five in flight"))
+
+
+@pytest.mark.parametrize("in_flight", [1, 3])
+def test_a_larger_budget_ends_as_if_it_had_been_there_from_the_start(in_flight: int, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    begun: list[tuple[str, int]] = []
+    for budget in (4, 5, 11, 40, 41, 60, 90, 10_000, None):
+        logged = Interrupted(score, 10**6, KeyboardInterrupt())
+        result = race(logged, ALL, in_flight=in_flight, max_queries=budget, store=store)
+        same(result, race(score, ALL, in_flight=in_flight, max_queries=budget))
+        assert rows(store, "SELECT value FROM settings WHERE name = 'max_queries'") == [(json.dumps(budget),)]
+        assert json.loads(rows(store, "SELECT value FROM settings WHERE name = 'reason'")[0][0]) == result.reason
+        begun += logged.begun
+        assert len(begun) == len(set(begun))
+    assert result.reason == "decided"
+
+
+def test_a_smaller_budget_ends_a_race_at_once_with_all_that_is_known(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    before = race(score, ALL, max_queries=60, store=store)
+    nothing = Interrupted(score, 0, AssertionError("evaluated"))
+    after = race(nothing, ALL, max_queries=20, store=store)
+    assert after.reason == "budget"
+    assert outcome(after) == outcome(before)
+
+
+@every_kind
+@pytest.mark.parametrize("after", [1, 30, 10**6])
+def test_the_result_of_a_file_is_that_of_the_race(kind: str, after: int, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    result = run(kind, Interrupted(KINDS[kind][0], after, KeyboardInterrupt()), store=store)
+    content = store.read_bytes()
+    same(load_result(store), result)
+    same(load_result(str(store)), result)
+    assert store.read_bytes() == content
