@@ -394,7 +394,7 @@ def shown(contest: bestarm.Race) -> str:
 
 
 def test_the_display_shows_who_is_in_the_lead_and_what_is_spent() -> None:
-    assert shown(bestarm.Race(["a", "b"])).split() == ["round", "0", "evaluations", "2"]
+    assert shown(bestarm.Race(["a", "b"])).split() == "round 0 evaluations 2 saved so far 0".split()
     contest = bestarm.Race(list(LEVEL), range(1000), bounds=(0, 1))
     for number in range(1, 13):
         contest.ask()
@@ -402,7 +402,11 @@ def test_the_display_shows_who_is_in_the_lead_and_what_is_spent() -> None:
     low, high = contest.course.game.lead(1, 2)
     lines = [" ".join(line.split()) for line in shown(contest).splitlines()]
     assert lines[:2] == ["round 12", "evaluations 36 of 3,000"]
-    assert lines[3:] == ["still in 2 of 3: high, mid", f"leader high, 0.4 ahead of mid ({low:.3g} to {high:.3g})"]
+    assert lines[3:] == [
+        "saved so far 3",
+        "still in 2 of 3: high, mid",
+        f"leader high, 0.4 ahead of mid ({low:.3g} to {high:.3g})",
+    ]
 
 
 def test_the_display_is_drawn_at_most_so_often_and_takes_a_tenth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

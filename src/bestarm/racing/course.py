@@ -60,7 +60,7 @@ class Course:
         self.disqualified: list[Failure] = []
         self._items = items
         self._ran_out: str | None = None
-        self._decided = 0
+        self.n_decided = 0  # rounds asked, absorbed or open
         self._rows: list[NDArray[np.float64]] = []
 
     @property
@@ -77,7 +77,7 @@ class Course:
     def decide(self) -> None:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
         ahead = self.settings.in_flight
-        while not self.game.finished and self._ran_out is None and self._decided < self.game.n_rounds + ahead:
+        while not self.game.finished and self._ran_out is None and self.n_decided < self.game.n_rounds + ahead:
             asked = self.game.ask().tolist()
             limit = self.settings.max_queries
             if limit is not None and self.spent + len(asked) > limit:
@@ -88,9 +88,9 @@ class Course:
                 self._append(asked, item)
 
     def _append(self, asked: list[int], item: Any) -> None:
-        self._decided += 1
+        self.n_decided += 1
         self.spent += len(asked)
-        opened = OpenRound(self._decided, item, asked, self.game.n_arms)
+        opened = OpenRound(self.n_decided, item, asked, self.game.n_arms)
         self.open.append(opened)
         self.unasked.append(opened)
 
@@ -164,7 +164,7 @@ class Course:
         if not np.all(np.isnan(past.scores) | ((past.scores >= low) & (past.scores <= high))):
             raise StoreError("it is damaged: there are scores out of bounds")
         self._restore_block(past, max(0, whole - self.settings.in_flight))
-        for number in range(self._decided + 1, whole + 1):
+        for number in range(self.n_decided + 1, whole + 1):
             self._append(past.arms(number), self._item(past, number))
         self.decide()
         more = True
@@ -183,7 +183,7 @@ class Course:
         if self.game.n_rounds != n_rounds or (self.game.counts > given.sum(axis=0)).any():
             raise StoreError("it is damaged: scores are missing")
         self._rows.append(scores)
-        self._decided = n_rounds
+        self.n_decided = n_rounds
         self.spent += int(past.asked[:n_rounds].sum())
 
     def play_until(self, last: int, scores: NDArray[np.float64], failures: dict[int, dict[int, str]]) -> None:

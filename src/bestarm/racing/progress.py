@@ -83,6 +83,7 @@ def picture(contest: Race) -> "RenderableType":
     else:
         lines.add_row("evaluations", f"{course.spent:,} of {total:,}")
         lines.add_row("", ProgressBar(total=total, completed=course.spent, width=40))
+    lines.add_row("saved so far", f"{game.n_arms * course.n_decided - course.spent:,}")
     if game.n_rounds:
         order = sorted(game.candidates, key=lambda arm: -game.means[arm])
         lines.add_row("still in", Text(f"{len(order)} of {game.n_arms}: {names(tuple(labels[arm] for arm in order))}"))
