@@ -394,7 +394,7 @@ def shown(contest: bestarm.Race) -> str:
 
 
 def test_the_display_shows_who_is_in_the_lead_and_what_is_spent() -> None:
-    assert shown(bestarm.Race(["a", "b"])).split() == "round 0 evaluations 2 saved so far 0".split()
+    assert shown(bestarm.Race(["a", "b"])).split() == ["round", "0", "evaluations", "2", "saved", "so", "far", "0"]
     contest = bestarm.Race(list(LEVEL), range(1000), bounds=(0, 1))
     for number in range(1, 13):
         contest.ask()
