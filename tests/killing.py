@@ -156,9 +156,13 @@ def kill_race(name: str, kills: int, folder: Path, moments: np.random.Generator)
         found = None
         while found is None and not tally.faults:
             before, started = stored_scores(run.store), len(run.log_lines())
+            fresh = not run.folder.exists()
             tally.resumes += run.store.exists()
             moment = moments.uniform(0.0, seconds) if tally.kills < kills else None
+            begun = time.perf_counter()
             found = run.start(moment)
+            if found is not None and fresh:  # an uninterrupted run, and the machine is as busy as it is now
+                seconds = time.perf_counter() - begun
             if found is None and moment is not None:
                 tally.kills += 1
                 tally.evaluating += len(run.log_lines()) > started

@@ -211,7 +211,7 @@ def resume(
         stored = read_store(file)
         settings = stored.settings
         source = settings["source"]
-        if source is None:
+        if source is None or "kind" not in source:
             raise ValueError(f"the race in {file} was started from Python: make the same call of bestarm.race again")
         limit = settings["max_queries"] if max_queries is None else max_queries
         if source["kind"] == "demo":

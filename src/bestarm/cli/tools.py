@@ -33,6 +33,7 @@ from bestarm.racing import RaceResult, ScoreTable, plan, race_commands, race_tab
 from bestarm.racing.commands import TIMEOUT
 from bestarm.racing.settings import decode
 from bestarm.racing.store import Stored
+from bestarm.racing.table import without_gaps
 
 Item = Annotated[str | None, typer.Option(help="The column that holds the items.")]
 Arm = Annotated[str | None, typer.Option(help="Of a long table: the column that holds the arms.")]
@@ -77,12 +78,14 @@ def table(
             missing=missing,
             seed=seed,
         )
-        _finish(result, as_json, report, None if as_json else whole_table(scores, lower_is_better))
+        _finish(result, as_json, report, None if as_json else whole_table(scores, missing, result))
 
 
-def whole_table(scores: ScoreTable, lower_is_better: bool) -> str:
+def whole_table(scores: ScoreTable, missing: str, result: RaceResult) -> str:
     """What all scores of a table say, to compare with what some of them said."""
-    means = np.nanmean(scores.scores, axis=0)
+    lower_is_better = result.race_settings.lower_is_better
+    limits = getattr(getattr(result.race_settings.algorithm, "comparison", None), "bounds", None)
+    means = without_gaps(scores, missing, limits, lower_is_better).scores.mean(axis=0)
     order = np.argsort(means if lower_is_better else -means, kind="stable")
     first, second = (f"{scores.arms[arm]} ({means[arm]:.4g})" for arm in order[:2])
     return f"Over the whole table {first} has the best mean, then {second}."
@@ -117,6 +120,7 @@ def commands(
     source = {
         "kind": "commands",
         "items": None if items is None else str(items.resolve()),
+        "folder": str(Path.cwd()),
         "score": score,
         "timeout": timeout,
         "retries": retries,
@@ -127,6 +131,7 @@ def commands(
             None if items is None else lines_of(items),
             score=score,
             timeout=timeout,
+            folder=Path.cwd(),
             delta=delta,
             bounds=interval(bounds),
             lower_is_better=lower_is_better or score == "time",
@@ -151,6 +156,7 @@ def race_stored_commands(stored: Stored, file: Path, max_queries: int | None, pr
         None if source["items"] is None else lines_of(Path(source["items"])),
         score=source["score"],
         timeout=source["timeout"],
+        folder=source["folder"],
         retries=source["retries"],
         algorithm=decode(settings["algorithm"]),
         lower_is_better=settings["lower_is_better"],
@@ -208,14 +214,19 @@ def plan_command(
 def report(
     file: Annotated[Path, typer.Argument(help="A race on disk, finished or not.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The HTML page to write.")] = Path("race.html"),
+    as_json: Json = False,
 ) -> None:
     """Write a race on disk as one self-contained HTML page.
 
     Example: `bestarm report race.sqlite -o race.html`
     """
     with clear_errors():
-        bestarm.load_result(file).to_html(output)
-    Console().print(Text(f"Wrote {output}."))
+        result = bestarm.load_result(file)
+        result.to_html(output)
+    if as_json:
+        show_result(result, as_json, Console())
+    else:
+        Console().print(Text(f"Wrote {output}."))
 
 
 def _finish(result: RaceResult, as_json: bool, page: Path | None, remark: str | None = None) -> None:

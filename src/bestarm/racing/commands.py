@@ -1,8 +1,10 @@
 """A race of programs on disk: run without a shell, in a random order inside each round, with time-outs."""
 
+import os
 import random
 import re
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +23,7 @@ from bestarm.racing.settings import FIRST_ROUNDS
 
 SCORES = ("time", "stdout")
 PLACE = "{item}"
-NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.+-])[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w|\.\w)")
 TIMEOUT = 60.0
 TAIL = 200  # characters of what a program printed that an error shows
 
@@ -37,15 +39,14 @@ class Command:
     words: tuple[str, ...]
     score: str
     timeout: float
+    folder: str | None = None  # where it runs
 
     def __call__(self, item: Any) -> float:
         """Run on an item; its wall time in seconds, or the last number it printed."""
         words = [word.replace(PLACE, label_of(item)) for word in self.words]
         begun = time.perf_counter()
         try:
-            ended = subprocess.run(  # noqa: S603 - running the user's programs is what this is for
-                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=self.timeout, check=False
-            )
+            returncode, printed, complained = _run(words, self.timeout, self.folder)
         except FileNotFoundError as error:
             raise CommandError(f"there is no program {words[0]!r}") from error
         except OSError as error:
@@ -53,14 +54,35 @@ class Command:
         except subprocess.TimeoutExpired as error:
             raise CommandError(f"it took longer than the time-out of {self.timeout:g} seconds") from error
         seconds = time.perf_counter() - begun
-        if ended.returncode != 0:
-            raise CommandError(f"exit code {ended.returncode}{_tail(ended.stderr)}")
-        return seconds if self.score == "time" else last_number(ended.stdout)
+        if returncode != 0:
+            raise CommandError(f"exit code {returncode}{_tail(complained)}")
+        return seconds if self.score == "time" else last_number(printed)
+
+
+def _run(words: list[str], timeout: float, folder: str | None) -> tuple[int, bytes, bytes]:
+    """Run a program to its end: exit code, output, errors. If that is not awaited, all that it started is killed."""
+    process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            printed, complained = process.communicate(timeout=timeout)
+        except BaseException:
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            raise
+    return process.returncode, printed, complained
 
 
 def last_number(printed: bytes) -> float:
     """The last number in what a program printed."""
-    numbers = NUMBER.findall(printed)
+    numbers = NUMBER.findall(printed.decode("utf-8", "replace"))
     if not numbers:
         raise CommandError(f"it printed no number{_tail(printed)}")
     return float(numbers[-1])
@@ -72,7 +94,11 @@ def _tail(printed: bytes) -> str:
 
 
 def parsed_commands(
-    commands: Mapping[str, str | Sequence[str]] | Sequence[str], score: str, timeout: float, with_items: bool
+    commands: Mapping[str, str | Sequence[str]] | Sequence[str],
+    score: str,
+    timeout: float,
+    with_items: bool,
+    folder: str | None = None,
 ) -> dict[str, Command]:
     """The commands by name, split into words as a shell would, but nothing else of a shell."""
     check_choice("score", score, SCORES)
@@ -93,7 +119,7 @@ def parsed_commands(
             raise ValueError("a command must name a program, got an empty one")
         if with_items and not any(PLACE in word for word in words):
             raise ValueError(f"the command {name!r} has no {PLACE} in it: the items would make no difference")
-        parsed[name] = Command(words, score, float(timeout))
+        parsed[name] = Command(words, score, float(timeout), folder)
     return parsed
 
 
@@ -103,6 +129,7 @@ def race_commands(
     *,
     score: str = "time",
     timeout: float = TIMEOUT,
+    folder: str | Path | None = None,
     delta: float = 0.05,
     bounds: tuple[float, float] | None = None,
     lower_is_better: bool | None = None,
@@ -131,14 +158,15 @@ def race_commands(
     items : each takes the place of ``{item}``. Times differ whenever a run is repeated, so for them a sequence is drawn
         from with replacement, as long as the race lasts; otherwise as in `bestarm.race`
     score : ``"time"``, the wall time in seconds, of which less is better; or ``"stdout"``, the last number printed
-    timeout : seconds after which a program is killed, and its evaluation has failed
+    timeout : seconds after which a program and all that it started is killed, and its evaluation has failed
+    folder : where the programs run; by default here
     lower_is_better : by default for times only
     delta, bounds, epsilon, indifference_zone, max_queries, retries, on_error, store, seed, progress, algorithm,
     first_rounds, source : as in `bestarm.race`
 
     """
-    parsed = parsed_commands(commands, score, timeout, items is not None)
-    if score == "time" and isinstance(items, Sequence):
+    parsed = parsed_commands(commands, score, timeout, items is not None, None if folder is None else str(folder))
+    if score == "time" and items is not None and hasattr(items, "__len__"):
         check_count("seed", seed, least=0)
         items = drawn(items, seed)
     return race(
@@ -158,17 +186,18 @@ def race_commands(
         progress=progress,
         algorithm=algorithm,
         first_rounds=first_rounds,
-        source=source,
+        source={"score": score} | (source or {}),
         shuffle_arms=True,
     )
 
 
-def drawn(items: Sequence[Any], seed: int) -> Iterator[Any]:
+def drawn(items: Iterable[Any], seed: int) -> Iterator[Any]:
     """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
-    if isinstance(items, str) or not items:
+    pool = [] if isinstance(items, str | bytes | Mapping | set | frozenset) else list(items)
+    if not pool:
         raise ValueError(f"items must be a sequence of at least one item, got {items!r}")
     luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
-    return (luck.choice(items) for _ in count())
+    return (luck.choice(pool) for _ in count())
 
 
 def run_command(command: Command, item: Any) -> float:

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bestarm.algorithms import Algorithm, Game
-from bestarm.checks import check_bounds, check_count, check_flag
+from bestarm.algorithms import Algorithm
+from bestarm.checks import check_count, check_flag
 from bestarm.racing.course import Course, OpenRound, Past
 from bestarm.racing.entrants import digest, entrants, items_in_order, short
 from bestarm.racing.evaluation import EvaluationError, Outcome, checked_score, failed_call
@@ -15,10 +15,11 @@ from bestarm.racing.result import RaceResult, summarise
 from bestarm.racing.settings import (
     FIRST_ROUNDS,
     RaceSettings,
+    check_algorithm,
     check_settings,
     choose_algorithm,
     difference,
-    settings_from,
+    missing_setting,
 )
 from bestarm.racing.store import RoundRow, ScoreRow, Store, StoreError, damaged
 
@@ -91,7 +92,7 @@ class Race:
         )
         game = algorithm.start(len(self.entrants.names))
         check_settings(settings, game.n_arms, game.bounds)
-        _check_algorithm(algorithm, game, bounds, given.n_items)
+        check_algorithm(algorithm, game, bounds, given.n_items)
         self.course = Course(game, settings, given.order)
         self._store: Store | None = None
         if store is None:
@@ -244,23 +245,26 @@ class Race:
                 if self.finished:  # a stream without items
                     store.update({"reason": self.reason})
             else:
-                self._continue(store, any_in_flight)
+                self._continue(store, any_in_flight, source)
         except BaseException:
             self.close()
             raise
 
-    def _continue(self, store: Store, any_in_flight: bool) -> None:
+    def _continue(self, store: Store, any_in_flight: bool, source: dict[str, Any] | None) -> None:
         stored = store.load()
-        try:
-            settings_from(stored.settings)
-        except (ValueError, TypeError) as error:
-            raise damaged(store.path, str(error)) from error
+        if (lack := missing_setting(stored.settings)) is not None:
+            raise damaged(store.path, lack)
         if any_in_flight:
             self.course.settings = replace(self.course.settings, in_flight=stored.settings["in_flight"])
         now = self.course.settings.to_json()
         if stored.arms != self.entrants.names:
             arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.entrants.names)}"
             raise StoreError(f"{store.path} holds a race of other arms: {arms}")
+        was, is_now = ((given or {}).get("score") for given in (stored.settings["source"], source))
+        if was != is_now:
+            raise StoreError(
+                f"{store.path} holds a race with other settings: score is {was!r} there and {is_now!r} now"
+            )
         if (changed := difference(stored.settings, now)) is not None:
             raise StoreError(f"{store.path} holds a race with other settings: {changed}")
         try:
@@ -274,13 +278,3 @@ class Race:
 def _list(names: Sequence[str]) -> str:
     """The first names, for a message."""
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _check_algorithm(algorithm: Algorithm, game: Game, bounds: tuple[float, float] | None, n_items: int | None) -> None:
-    """Refuse an algorithm made for other scores or items than those given beside it."""
-    if bounds is not None and check_bounds(bounds) != game.bounds:
-        raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {game.bounds}: give them in one place")
-    pool = getattr(getattr(algorithm, "comparison", None), "pool", None)
-    if pool is not None and pool != n_items:
-        have = "there is no pool of items" if n_items is None else f"there are {n_items} items"
-        raise ValueError(f"the comparison of the algorithm is for a pool of {pool} items, but {have}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Game
+from bestarm.algorithms import LUCB, Game
 from bestarm.racing.entrants import label_of
 from bestarm.racing.evaluation import EvaluationError
 from bestarm.racing.settings import RaceSettings
@@ -148,12 +148,26 @@ class Course:
 
     def play_all(self, scores: NDArray[np.float64]) -> None:
         """Race to the end on scores that are all there already, one row an item; one round in flight."""
-        self.play_until(len(scores), scores, {})
-        used = scores[: self.game.n_rounds].copy()
-        used[np.arange(len(used))[:, None] >= self.game.counts] = math.nan
+        if isinstance(self.settings.algorithm, LUCB):
+            used = self._play_one_by_one(scores)
+        else:
+            self.play_until(len(scores), scores, {})
+            used = scores[: self.game.n_rounds].copy()
+            used[np.arange(len(used))[:, None] >= self.game.counts] = math.nan  # arms that left do not come back
         self._rows.append(used)
         self.spent = self.game.n_queries
         self._ran_out = "pool exhausted"
+
+    def _play_one_by_one(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Play a game that asks for other arms in every round; the scores that it asked for."""
+        used = np.full_like(scores, math.nan)
+        for row, own in zip(scores, used, strict=True):
+            if self.game.finished:
+                break
+            asked = self.game.ask()
+            own[asked] = row[asked]
+            self.game.tell(self.rewards(row)[asked])
+        return used[: self.game.n_rounds]
 
     def restore(self, past: "Past") -> None:
         """Bring a new course to where a file ends: all but the last whole rounds at once, the rest as it was told."""

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms import Algorithm, DataWarning, PairwiseBAI
 from bestarm.arms import Arms, TableArms
-from bestarm.checks import check_bounds, check_count
+from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_flag
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.racing.settings import FIRST_ROUNDS, choose_algorithm
-from bestarm.racing.table import check_within, score_table, without_gaps
+from bestarm.racing.table import MISSING, check_within, score_table, without_gaps
 from bestarm.simulation import simulate
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -27,6 +27,10 @@ TRUSTED = 2.0  # the largest ratio between the 95% and the 5% quantile of their 
 
 class UnpairedArms(TableArms):
     """The columns of a table, each drawn with replacement by itself: what a race on different items sees."""
+
+    def __init__(self, scores: ArrayLike) -> None:
+        super().__init__(scores)
+        self.covariance = np.diag(np.diag(self.covariance))
 
     def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """The rewards of ``n_rounds`` rounds, shape (n_rounds, K)."""
@@ -129,9 +133,14 @@ def plan(
     """
     check_count("repetitions", repetitions, least=10)
     check_count("seed", seed, least=0)
+    check_flag("lower_is_better", lower_is_better)
+    check_choice("missing", missing, MISSING)
+    check_at_least("epsilon", epsilon, 0)
+    check_at_least("indifference_zone", indifference_zone, 0)
     limits = None if bounds is None else check_bounds(bounds)
-    table = without_gaps(score_table(pilot, arms), missing, limits, lower_is_better)
+    table = score_table(pilot, arms)
     check_within(table, limits)
+    table = without_gaps(table, missing, limits, lower_is_better)
     if len(table.items) < FEWEST_ITEMS:
         raise ValueError(f"a pilot must have at least {FEWEST_ITEMS} items, got {len(table.items)}")
     scores, length = _rewards(table.scores, limits, lower_is_better)

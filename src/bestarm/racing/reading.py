@@ -12,6 +12,7 @@ from bestarm.racing.table import ScoreTable, to_score
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
+LONGEST_CELL = 2**31 - 1
 ENDINGS = (*DELIMITERS, ".jsonl", ".ndjson", ".parquet")
 
 Cells = Sequence[Any]
@@ -27,7 +28,10 @@ def read_table(
     ``score`` name three columns, one row a score.
     """
     path = Path(path)
-    header, rows = _read(path)
+    try:
+        header, rows = _read(path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
     if len(set(header)) < len(header):
         twice = next(name for k, name in enumerate(header) if name in header[:k])
         raise ValueError(f"the columns of {path} must have different names, {twice!r} is there more than once")
@@ -58,8 +62,14 @@ def _read(path: Path) -> tuple[list[str], list[Cells]]:
 
 
 def _read_delimited(path: Path, delimiter: str) -> tuple[list[str], list[Cells]]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file, delimiter=delimiter) if line]
+    usual = csv.field_size_limit(LONGEST_CELL)  # items may be long texts
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = [line for line in csv.reader(file, delimiter=delimiter) if line]
+    except csv.Error as error:
+        raise ValueError(f"{path} cannot be read as a table: {error}") from error
+    finally:
+        csv.field_size_limit(usual)
     if not lines:
         raise ValueError(f"{path} is empty: its first line must name the columns")
     header, rows = lines[0], lines[1:]
@@ -76,7 +86,7 @@ def _read_json_lines(path: Path) -> tuple[list[str], list[Cells]]:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -94,8 +104,18 @@ def _read_parquet(path: Path) -> tuple[list[str], list[Cells]]:
         from pyarrow import parquet
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install 'bestarm[frames]'") from error
-    table = parquet.read_table(path)
-    return list(table.column_names), list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    try:
+        table = parquet.ParquetFile(path).read()
+    except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+    columns = {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
+    if len(columns) < len(table.column_names):
+        return list(table.column_names), []
+    written = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    index = [name for name in written if name in columns] if all(isinstance(name, str) for name in written) else []
+    if len(index) == 1:  # the index of a pandas frame holds the items
+        columns = {"": columns.pop(index[0])} | columns
+    return list(columns), list(zip(*columns.values(), strict=True))
 
 
 def _wide(header: list[str], rows: list[Cells], item: str | None) -> ScoreTable:
@@ -109,14 +129,16 @@ def _names_at(header: list[str], rows: list[Cells]) -> int | None:
     """The first column, if others are left and it is named like one of items or holds no number at all."""
     if len(header) < 2:
         return None
-    items = header[0].strip().lower() in ITEM_NAMES or not any(_is_number(row[0]) for row in rows)
+    cells = [row[0] for row in rows]
+    names = not any(map(_is_number, cells)) and not all(cell in (None, "") for cell in cells)
+    items = header[0].strip().lower() in ITEM_NAMES or names
     return 0 if items else None
 
 
 def _is_number(cell: Any) -> bool:
     try:
         float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -125,14 +147,17 @@ def _numbers(rows: list[Cells], header: list[str], columns: list[int]) -> "np.nd
     """The scores; where a cell is missing or no number, cell by cell, so that its place can be named."""
     chosen = [[row[k] for k in columns] for row in rows]
     try:
-        return np.array(chosen, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array(
-            [
-                [to_score(cell, number, header[k]) for k, cell in zip(columns, row, strict=True)]
-                for number, row in enumerate(chosen, start=1)
-            ]
-        )
+        scores = np.array(chosen, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        scores = np.empty(0)
+    if scores.ndim == 2:
+        return scores
+    return np.array(
+        [
+            [to_score(cell, number, header[k]) for k, cell in zip(columns, row, strict=True)]
+            for number, row in enumerate(chosen, start=1)
+        ]
+    )
 
 
 def _long(header: list[str], rows: list[Cells], item: str, arm: str, score: str) -> ScoreTable:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bestarm.algorithms import DataWarning, Elimination, Game, Intervals
 from bestarm.racing.course import Course, Failure, Past
 from bestarm.racing.entrants import hashable, name_of
-from bestarm.racing.settings import RaceSettings, settings_from
+from bestarm.racing.settings import RaceSettings, missing_setting, settings_from
 from bestarm.racing.store import StoreError, damaged, read_store
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class RaceResult:
     @property
     def delta(self) -> float:
         """The probability of error allowed."""
-        return float(self.settings["algorithm"]["delta"])
+        return float(self.settings["algorithm"].get("delta", math.nan))
 
     @property
     def verdict(self) -> str:
@@ -315,10 +315,12 @@ def _jsonable(value: Any) -> Any:
 def load_result(path: str | Path) -> RaceResult:
     """The result of a race on disk, finished or not; the file is left as it is."""
     stored = read_store(path)
+    if (lack := missing_setting(stored.settings)) is not None:
+        raise damaged(Path(path), lack)
     try:
         settings = settings_from(stored.settings)
     except (ValueError, TypeError) as error:
-        raise damaged(Path(path), str(error)) from error
+        raise StoreError(f"the race in {path} cannot be shown: {error}") from error
     labels = {number: item for number, item, _ in stored.rounds}
     known = [labels.get(number, "") for number in range(1, max(labels, default=0) + 1)]
     more = () if stored.settings["reason"] == "items exhausted" else repeat("")

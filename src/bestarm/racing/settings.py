@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bestarm import algorithms, comparisons
-from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, PairwiseBAI
+from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, PairwiseBAI
 from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_open_unit
 from bestarm.comparisons import Betting, StudentMixture
 
@@ -36,16 +36,19 @@ class RaceSettings:
         return plain | {"algorithm": encode(self.algorithm)}
 
 
-def settings_from(plain: Mapping[str, Any]) -> RaceSettings:
-    """The settings that `RaceSettings.to_json` made plain; ValueError where they are not whole."""
+def missing_setting(plain: Mapping[str, Any]) -> str | None:
+    """What is missing in the settings of a file, or None."""
     names = [field.name for field in fields(RaceSettings)]
-    for name in (*names, "reason", "source"):
-        if name not in plain:
-            raise ValueError(f"the setting {name} is missing")
-    algorithm = decode(plain["algorithm"])
-    if not hasattr(algorithm, "start"):
-        raise ValueError("the setting algorithm is not one")
-    return RaceSettings(**{name: plain[name] for name in names} | {"algorithm": algorithm})
+    absent = [name for name in (*names, "reason", "source") if name not in plain]
+    if not absent and not isinstance(plain["algorithm"], Mapping):
+        absent = ["algorithm"]
+    return f"the setting {absent[0]} is missing" if absent else None
+
+
+def settings_from(plain: Mapping[str, Any]) -> RaceSettings:
+    """The settings that `RaceSettings.to_json` made plain; ValueError for an algorithm that is not of bestarm."""
+    inner = {field.name: plain[field.name] for field in fields(RaceSettings)}
+    return RaceSettings(**inner | {"algorithm": decode(plain["algorithm"])})
 
 
 def choose_algorithm(
@@ -96,6 +99,16 @@ def check_settings(settings: RaceSettings, n_arms: int, bounds: tuple[float, flo
         )
 
 
+def check_algorithm(algorithm: Algorithm, game: Game, bounds: tuple[float, float] | None, n_items: int | None) -> None:
+    """Refuse an algorithm made for other scores or items than those given beside it."""
+    if bounds is not None and check_bounds(bounds) != game.bounds:
+        raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {game.bounds}: give them in one place")
+    pool = getattr(getattr(algorithm, "comparison", None), "pool", None)
+    if pool is not None and pool != n_items:
+        have = "there is no pool of items" if n_items is None else f"there are {n_items} items"
+        raise ValueError(f"the comparison of the algorithm is for a pool of {pool} items, but {have}")
+
+
 def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """The first setting that is not the same, in words, or None.
 
@@ -132,7 +145,7 @@ def encode(value: Any) -> Any:
         return [encode(part) for part in value]
     if isinstance(value, np.generic):
         return value.item()
-    return value
+    return value if isinstance(value, str | int | float | None) else {"type": type(value).__name__}
 
 
 def decode(plain: Any) -> Any:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from bestarm.algorithms import Elimination
 
 VERSION = 1
+SMALLEST = 512  # bytes of a page, the least that a database has
 APPLICATION = 0x62_41_52_4D  # "bARM", as `file` shows it
 
 SCHEMA = (
@@ -83,7 +84,7 @@ class Store:
     def _opened(self) -> sqlite3.Connection:
         """A connection that keeps the file for itself until it is closed."""
         with _explaining(self.path):
-            connection = sqlite3.connect(self.path, isolation_level=None, timeout=0)
+            connection = sqlite3.connect(self.path.absolute(), isolation_level=None, timeout=0)
             try:
                 connection.execute("PRAGMA locking_mode=EXCLUSIVE")
                 connection.execute("PRAGMA journal_mode=WAL")
@@ -104,7 +105,7 @@ class Store:
             try:
                 yield connection
                 connection.execute("COMMIT")
-            except sqlite3.Error:
+            except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
@@ -118,6 +119,8 @@ class Store:
                 connection.execute(statement)
             _write_settings(connection, settings)
             connection.executemany("INSERT INTO arms VALUES (?, ?)", enumerate(arms))
+        with _explaining(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file alone says what it is
         self.new = False
 
     def update(self, settings: dict[str, Any]) -> None:
@@ -177,13 +180,15 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     Without a write-ahead log nobody else is at work, and the file can be read as it is. With one, of a process that
     works or was killed, its index is made for the time of reading.
     """
-    _check_beginning(path)
+    if 0 < path.stat().st_size < SMALLEST:
+        raise StoreError(f"{path} is not a race of bestarm (or was cut off): it was left as it is")
     log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
     mode = "mode=ro" if log.exists() else "immutable=1"
     index_was_there = index.exists()
     with _explaining(path):
         connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=0)
         try:
+            _check_size(connection, path)
             yield connection
         finally:
             connection.close()
@@ -191,22 +196,13 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
                 index.unlink(missing_ok=True)
 
 
-def _check_beginning(path: Path) -> None:
-    """Refuse a file that was cut off: SQLite takes one of less than a page for an empty one, and fills up others."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(32)
-    except OSError as error:
-        raise StoreError(f"the race in {path} cannot be read: {error}") from error
-    if not header:
-        return
-    if header[:16] != b"SQLite format 3\x00":
-        raise StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): it was left as it is")
-    page = int.from_bytes(header[16:18], "big")
-    page = 65536 if page == 1 else max(page, 512)
-    # While there is a log, the file may be behind its own header.
-    pages = 1 if Path(f"{path}-wal").exists() else max(1, int.from_bytes(header[28:32], "big"))
-    if path.stat().st_size < page * pages:
+def _check_size(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that was cut off within a page: SQLite takes a shorter one for an empty one, and fills up others.
+
+    The file is not opened here: to close it again would give up the locks that this process may hold on it.
+    """
+    page = connection.execute("PRAGMA page_size").fetchone()[0]
+    if path.stat().st_size % page and not Path(f"{path}-wal").exists():  # with a log the file may be behind
         raise damaged(path, "it was cut off")
 
 

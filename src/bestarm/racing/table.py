@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm
-from bestarm.checks import check_bounds, check_choice, check_count
+from bestarm.checks import check_bounds, check_choice, check_count, check_flag
 from bestarm.racing.course import Course
-from bestarm.racing.entrants import Entrants, digest, entrants, shuffled
+from bestarm.racing.entrants import digest, entrants, shuffled
 from bestarm.racing.result import RaceResult, summarise
-from bestarm.racing.settings import FIRST_ROUNDS, RaceSettings, check_settings, choose_algorithm
+from bestarm.racing.settings import FIRST_ROUNDS, RaceSettings, check_algorithm, check_settings, choose_algorithm
 
 MISSING = ("refuse", "worst", "drop-items")
 OF_TABLE = "table"
+ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class ScoreTable:
 
     def __post_init__(self) -> None:
         entrants(self.arms)  # refuses empty, duplicated or single names
+        if self.scores.shape != (len(self.items), len(self.arms)):
+            shape = f"{len(self.items)} items and {len(self.arms)} arms"
+            raise ValueError(
+                f"scores must have one row an item and one column an arm, got {self.scores.shape} for {shape}"
+            )
         if len(self.items) == 0:
             raise ValueError("the table has no rows: there must be one for each item")
         wrong = np.argwhere(np.isinf(self.scores))
@@ -42,6 +48,8 @@ class ScoreTable:
 def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
     """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists."""
     if isinstance(frame, ScoreTable):
+        if arms is not None:
+            raise ValueError("arms are the columns of the table: name them there, not beside it")
         return frame
     names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
     if isinstance(frame, Mapping):
@@ -59,16 +67,32 @@ def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
 
 
 def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.where(np.ma.getmaskarray(array), np.nan, np.ma.getdata(array))
     try:
         scores = np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"the scores must be a table of numbers: {error}") from error
+        scores = _cell_by_cell(array, arms, error)
     if scores.ndim != 2:
         raise ValueError(f"the scores must be a table with one row an item and one column an arm, got {scores.shape}")
     names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
     if len(names) != scores.shape[1]:
         raise ValueError(f"arms must name the {scores.shape[1]} columns, got {len(names)} names")
     return ScoreTable(tuple(names), _numbered(len(scores)), scores)
+
+
+def _cell_by_cell(array: Any, arms: Sequence[str] | None, error: Exception) -> NDArray[np.float64]:
+    """The scores of nested lists in which a cell is missing or no number: its place can be named then."""
+    rows = [list(row) for row in array]
+    names = [str(k) for k in range(len(rows[0]))] if arms is None else list(arms)
+    if {len(row) for row in rows} != {len(names)}:
+        raise ValueError(f"the scores must be a table of numbers: {error}") from error
+    return np.array(
+        [
+            [to_score(cell, number, name) for cell, name in zip(row, names, strict=True)]
+            for number, row in enumerate(rows, start=1)
+        ]
+    )
 
 
 def _column(values: Any, name: str) -> NDArray[np.float64]:
@@ -82,12 +106,11 @@ def _column(values: Any, name: str) -> NDArray[np.float64]:
 
 def to_score(value: Any, row: int, column: str) -> float:
     """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
-    text = value.strip() if isinstance(value, str) else value
-    if text is None or text in ("", "NA", "N/A", "null", "None") or text != text:  # noqa: PLR0124 - NaN is not itself
+    if value is None or str(value).strip() in ABSENT:
         return np.nan
     try:
-        return float(text)
-    except (TypeError, ValueError) as error:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"row {row}, column {column!r} must be a number, got {value!r}") from error
 
 
@@ -137,10 +160,11 @@ def race_table(
     """
     check_choice("missing", missing, MISSING)
     check_count("seed", seed, least=0)
+    check_flag("lower_is_better", lower_is_better)
     table = score_table(frame, arms)
     limits = _limits(table, bounds, algorithm)
-    table = without_gaps(table, missing, limits, lower_is_better)
     check_within(table, limits)
+    table = without_gaps(table, missing, limits, lower_is_better)
     n_items = len(table.items)
     if n_items < 2:
         raise ValueError(f"the table must have at least two rows, got {n_items}")
@@ -150,7 +174,7 @@ def race_table(
         lower_is_better=bool(lower_is_better),
         max_queries=None,
         in_flight=1,
-        on_error="worst" if missing == "worst" else "raise",
+        on_error="worst" if missing == "worst" and limits is not None else "raise",
         seed=int(seed),
         items="pool",
         n_items=n_items,
@@ -159,9 +183,10 @@ def race_table(
     )
     game = chosen.start(len(table.arms))
     check_settings(settings, game.n_arms, game.bounds)
+    check_algorithm(chosen, game, limits, n_items)
     course = Course(game, settings, iter(()))
     course.play_all(table.scores[shuffled(n_items, seed)])
-    return summarise(course, Entrants(table.arms, table.arms, table.arms).labels)
+    return summarise(course, table.arms)
 
 
 def _limits(
@@ -170,9 +195,9 @@ def _limits(
     """The bounds to use: those given, those of the algorithm, or those of the table."""
     if algorithm is not None:
         own: tuple[float, float] | None = getattr(getattr(algorithm, "comparison", None), "bounds", None)
-        if bounds not in (OF_TABLE, None) and bounds != own:
-            raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {own}: give them in one place")
-        return own
+        if bounds is None or isinstance(bounds, str) or check_bounds(bounds) == own:
+            return own
+        raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {own}: give them in one place")
     if bounds is None:
         return None
     if isinstance(bounds, str):

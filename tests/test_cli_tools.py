@@ -1,0 +1,440 @@
+"""`bestarm table`, `commands`, `plan`, `report` and `resume` of programs: thin over the API, and all examples run."""
+
+import inspect
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import bestarm
+from bestarm import RaceResult, race_commands, race_table, read_table
+from bestarm.cli import app
+from bestarm.racing import planning
+from bestarm.racing.commands import Command
+from bestarm.racing.store import read_store
+
+README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+NUMBERS = "import sys\nprint('score', ({base} + len(sys.argv[1])) / 10)"  # of items with 1 to 3 letters
+ITEMS = [f"{k % 10}" * (1 + k % 3) + "." * (k // 30 % 2) for k in range(40)]
+
+
+def program(path: Path, code: str) -> None:
+    """An executable file; the interpreter without its site-packages starts fast."""
+    path.write_text(f"#!{sys.executable} -IS\n{code}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with tables and programs, which nothing of the interpreter remembers afterwards."""
+    for name, text in tables().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "cases.txt").write_text("\n".join([*ITEMS, "", " "]), encoding="utf-8")
+    program(tmp_path / "low", NUMBERS.format(base=1))
+    program(tmp_path / "high", NUMBERS.format(base=5))
+    program(tmp_path / "noted", "open('noted.txt', 'a').write('x\\n')\n" + NUMBERS.format(base=3))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in (("PILOTS", 5), ("GAMES_EACH", 3), ("LONGEST", 3000)):
+        monkeypatch.setattr(planning, name, value)
+    yield tmp_path
+    for name in ("module", "mybench"):
+        sys.modules.pop(name, None)
+
+
+def scores() -> pd.DataFrame:
+    """Scores in [0, 1] that are easily told apart."""
+    rng = np.random.default_rng(0)
+    rows = [0.2, 0.5, 0.6] + 0.3 * rng.random((200, 1)) + 0.1 * rng.random((200, 3))
+    frame = pd.DataFrame(rows.round(3), columns=pd.Index(["plain", "[b]few[/b]", "steps"]))
+    frame.insert(0, "item", [f"q{k}" for k in range(200)])
+    return frame
+
+
+@cache
+def tables() -> dict[str, str]:
+    """The tables as text."""
+    long = scores().rename(columns={"item": "task"}).melt("task", var_name="model", value_name="accuracy")
+    frames = {"scores.csv": scores(), "gaps.csv": gaps(), "runs.csv": long, "pilot.csv": scores().iloc[:50]}
+    return {name: frame.to_csv(index=False) for name, frame in frames.items()}
+
+
+def gaps() -> pd.DataFrame:
+    """The best is missing on most items."""
+    frame = scores()
+    frame.loc[frame.index % 4 != 0, "steps"] = np.nan
+    return frame
+
+
+def bestarm_cli(*words: Any) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def commands(*words: Any, programs: tuple[str, ...] = ("./low {item}", "./high {item}")) -> Result:
+    usual = ["--items", "cases.txt", "--score", "stdout", "--bounds", "0,1", "--quiet"]
+    return bestarm_cli("commands", *programs, *usual, *words)
+
+
+def in_python(*programs: str, **options: Any) -> RaceResult:
+    """The race of `commands`, as a call."""
+    usual: dict[str, Any] = {"score": "stdout", "bounds": (0, 1), "progress": False}
+    return race_commands(programs or ("./low {item}", "./high {item}"), ITEMS, **usual | options)
+
+
+def words_of(text: str) -> str:
+    return " ".join(re.sub("[│─]", " ", text).split())
+
+
+# --- tables and programs ---------------------------------------------------------------------------------------------
+
+
+def remark_on(frame: pd.DataFrame, options: dict[str, Any]) -> str:
+    """What is said about a whole table."""
+    means = frame.drop(columns="item").mean().sort_values(ascending="lower_is_better" in options)
+    first, second = (f"{arm} ({mean:.4g})" for arm, mean in list(means.items())[:2])
+    return f"Over the whole table {first} has the best mean, then {second}."
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["--delta", 0.2, "--seed", 9], {"delta": 0.2, "seed": 9}),
+        (["--bounds", "0,1", "--lower-is-better"], {"bounds": (0, 1), "lower_is_better": True}),
+        (["--bounds", "none"], {"bounds": None}),
+        (["--epsilon", 0.2, "--indifference-zone", 0.05], {"epsilon": 0.2, "indifference_zone": 0.05}),
+    ],
+)
+def test_table_prints_what_race_table_returns(words: list[Any], options: dict[str, Any]) -> None:
+    expected = race_table(read_table("scores.csv"), **options)
+    ended = bestarm_cli("table", "scores.csv", *words, "--json")
+    assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
+    shown = bestarm_cli("table", "scores.csv", *words)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert words_of(shown.stdout) == words_of(f"{expected} {remark_on(scores(), options)}")
+
+
+def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better() -> None:
+    words = ["--item", "task", "--arm", "model", "--score", "accuracy", "--json"]
+    ended = bestarm_cli("table", "runs.csv", *words, "--lower-is-better")
+    expected = race_table(read_table("runs.csv", "task", "model", "accuracy"), lower_is_better=True)
+    assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
+    assert (expected.best, expected.settings["n_items"]) == ("plain", 200)
+
+
+@pytest.mark.parametrize(("missing", "best"), [("worst", "[b]few[/b]"), ("drop-items", "steps")])
+def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(missing: str, best: str) -> None:
+    ended = bestarm_cli("table", "gaps.csv", "--missing", missing, "--bounds", "0,1")
+    result = race_table(read_table("gaps.csv"), missing=missing, bounds=(0, 1))
+    assert (ended.exit_code, ended.stderr, result.best) == (0, "", best)
+    raced = gaps().fillna(0.0) if missing == "worst" else gaps().dropna()
+    assert words_of(ended.stdout).endswith(remark_on(raced, {}))
+
+
+def test_an_arm_without_any_score_is_the_worst_without_a_warning() -> None:
+    Path("t.csv").write_text("item,a,b,c\nq,1,0,\nr,1,0,\ns,0,1,\n", encoding="utf-8")
+    ended = bestarm_cli("table", "t.csv", "--missing", "worst")
+    assert (ended.exit_code, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["--lower-is-better", "--seed", 9, "--epsilon", 0.3], {"lower_is_better": True, "seed": 9, "epsilon": 0.3}),
+        (["--max-queries", 6, "--delta", 0.1], {"max_queries": 6, "delta": 0.1}),
+    ],
+)
+def test_commands_prints_what_race_commands_returns(words: list[Any], options: dict[str, Any]) -> None:
+    expected = in_python(**options)
+    ended = commands(*words, "--json")
+    assert (ended.stderr, ended.stdout) == ("", expected.to_json() + "\n")
+    assert ended.exit_code == (3 if "max_queries" in options else 0)
+
+
+def test_commands_shows_verdict_cost_and_table_and_times_by_default() -> None:
+    shown = commands("--max-queries", 8)
+    assert (shown.exit_code, shown.stderr) == (3, "")
+    assert words_of(shown.stdout) == words_of(str(in_python(max_queries=8)))
+    timed = bestarm_cli("commands", *TWO, "--items", "cases.txt", "--max-queries", 4, "--json")
+    result = json.loads(timed.stdout)
+    assert (timed.exit_code, timed.stderr, result["reason"]) == (3, "", "budget")
+    assert (result["settings"]["lower_is_better"], result["settings"]["items"]) == (True, "stream")
+
+
+# --- races on disk ---------------------------------------------------------------------------------------------------
+
+TWO = ("./noted {item}", "./low {item}")
+
+
+def n_noted() -> int:
+    return Path("noted.txt").read_text(encoding="utf-8").count("x")
+
+
+def test_a_stored_race_of_programs_is_resumed_to_the_same_end() -> None:
+    first = commands(
+        "--store", "race.sqlite", "--max-queries", 8, "--seed", 2, "--epsilon", 0.1, "--json", programs=TWO
+    )
+    assert (first.exit_code, n_noted()) == (3, 4)
+    assert bestarm_cli("show", "race.sqlite", "--json").stdout == first.stdout
+    same = bestarm_cli("resume", "race.sqlite", "--quiet", "--json")
+    assert (same.exit_code, same.stdout, n_noted()) == (3, first.stdout, 4)
+    resumed = bestarm_cli("resume", "race.sqlite", "--quiet", "--max-queries", 500, "--json")
+    runs = n_noted()
+    expected = in_python(*TWO, seed=2, epsilon=0.1, max_queries=500)
+    assert (resumed.exit_code, resumed.stderr, resumed.stdout) == (0, "", expected.to_json() + "\n")
+    assert n_noted() == 2 * runs
+
+
+def test_a_race_against_the_clock_is_resumed_as_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[tuple[Command, str]] = []
+
+    def pretend(command: Command, item: str) -> float:
+        runs.append((command, item))
+        return 1.0
+
+    monkeypatch.setattr(Command, "__call__", pretend)
+    words = ["--items", "cases.txt", "--timeout", 0.5, "--retries", 2, "--on-error", "disqualify", "--seed", 5]
+    bestarm_cli("commands", *TWO, *words, "--max-queries", 60)
+    whole = runs.copy()
+    runs.clear()
+    bestarm_cli("commands", *TWO, *words, "--store", "race.sqlite", "--max-queries", 8)
+    resumed = bestarm_cli("resume", "race.sqlite", "--max-queries", 60, "--json")
+    assert runs == whole
+    assert (resumed.exit_code, json.loads(resumed.stdout)["n_queries"]) == (3, 60)
+    assert {(command.score, command.timeout) for command, _ in runs} == {("time", 0.5)}
+    settings = read_store("race.sqlite").settings
+    assert (settings["source"]["retries"], settings["on_error"]) == (2, "disqualify")
+
+
+def test_a_race_is_resumed_from_another_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    commands("--store", "race.sqlite", "--max-queries", 8, programs=TWO)
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    ended = bestarm_cli("resume", "../race.sqlite", "--quiet", "--max-queries", 500, "--json")
+    monkeypatch.chdir(folder)
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert ended.stdout == in_python(*TWO, max_queries=500).to_json() + "\n"
+
+
+def test_a_race_that_cannot_go_on_is_left_as_it_is() -> None:
+    commands("--store", "race.sqlite", "--max-queries", 8)
+    before = read_store("race.sqlite")
+    refused(commands("--store", "race.sqlite", "--seed", 1), "seed is 0 in the file and 1 now")
+    Path("high").rename("higher")
+    ended = bestarm_cli("resume", "race.sqlite", "--max-queries", 99, "--quiet")
+    refused(ended, "there is no program './high'")
+    after = read_store("race.sqlite")
+    assert after.scores[: len(before.scores)] == before.scores
+    Path("cases.txt").unlink()
+    refused(bestarm_cli("resume", "race.sqlite", "--quiet"), "cases.txt")
+    assert read_store("race.sqlite").scores == after.scores
+
+
+# --- pages and plans -------------------------------------------------------------------------------------------------
+
+
+def test_pages_are_those_of_the_result() -> None:
+    ended = bestarm_cli("table", "scores.csv", "--report", "table.html")
+    assert ended.stdout.splitlines()[-1] == "Wrote table.html."
+    race_table(read_table("scores.csv")).to_html("expected.html")
+    assert Path("table.html").read_bytes() == Path("expected.html").read_bytes()
+    ended = commands("--report", "commands.html", "--json", "--store", "race.sqlite", "--max-queries", 8)
+    assert (ended.exit_code, json.loads(ended.stdout)["reason"]) == (3, "budget")
+    before = Path("race.sqlite").read_bytes()
+    bestarm.load_result("race.sqlite").to_html("expected.html")
+    for words, page in ((["-o", "page.html"], "page.html"), (["--output", "p 2.html"], "p 2.html"), ([], "race.html")):
+        ended = bestarm_cli("report", "race.sqlite", *words)
+        assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", f"Wrote {page}.\n")
+        assert Path(page).read_bytes() == Path("commands.html").read_bytes() == Path("expected.html").read_bytes()
+    assert Path("race.sqlite").read_bytes() == before
+
+
+def test_a_page_that_cannot_be_written_loses_nothing() -> None:
+    for page in ("absent/page.html", "."):
+        ended = commands("--report", page, "--json", "--store", "race.sqlite", "--max-queries", 4)
+        (line,) = ended.stderr.splitlines()
+        assert (ended.exit_code, line.startswith("error: ")) == (2, True)
+        assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
+        refused(bestarm_cli("report", "race.sqlite", "-o", page), page)
+
+
+def test_plan_prints_what_plan_returns() -> None:
+    words = ["--delta", 0.1, "--bounds", "0,2", "--epsilon", 0.01, "--repetitions", 20, "--seed", 3]
+    options: dict[str, Any] = {"delta": 0.1, "bounds": (0, 2), "epsilon": 0.01, "repetitions": 20, "seed": 3}
+    expected = bestarm.plan(read_table("pilot.csv"), **options)
+    ended = bestarm_cli("plan", "pilot.csv", *words, "--json")
+    assert (ended.exit_code, ended.stderr, json.loads(ended.stdout)) == (0, "", expected.to_dict())
+    assert bestarm_cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
+    words = ["--lower-is-better", "--indifference-zone", 0.1, "--repetitions", 10, "--json"]
+    expected = bestarm.plan(read_table("pilot.csv"), lower_is_better=True, indifference_zone=0.1, repetitions=10)
+    assert json.loads(bestarm_cli("plan", "pilot.csv", *words).stdout) == expected.to_dict()
+
+
+def test_a_pilot_that_is_too_small_ends_with_3() -> None:
+    Path("tie.csv").write_text("a,b\n" + "1,1\n0,0\n" * 5, encoding="utf-8")
+    ended = bestarm_cli("plan", "tie.csv", "--repetitions", 10, "--json")
+    assert json.loads(ended.stdout)["advice"].startswith("The pilot of 10 items is too small to plan with")
+    assert (ended.exit_code, json.loads(ended.stdout)["median"]) == (3, None)
+
+
+# --- help and examples -----------------------------------------------------------------------------------------------
+
+FROM_HELP = [
+    example
+    for command in app.registered_commands
+    for example in re.findall(r"`(bestarm [^`]+)`", inspect.getdoc(command.callback) or "")
+]
+FROM_README = [
+    example if example.startswith("bestarm ") else f"bestarm {example}"
+    for line in README.splitlines()
+    if line.startswith("| `bestarm ")
+    for example in re.findall(r"`([^`]+)`", line.split("|")[1])
+]
+
+
+def stand_ins(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and programs of the names that the examples use."""
+    Path("bin").mkdir()
+    monkeypatch.setenv("PATH", str(Path("bin").resolve()))
+    for name in ("bin/prog1", "bin/gzip"):
+        program(Path(name), "")
+    for name in ("bin/prog2", "bin/xz"):
+        program(Path(name), "import time\ntime.sleep(0.08)")
+    Path("low").rename("a")
+    Path("high").rename("b")
+    for name in ("files.txt", "items.txt", "instances.txt"):
+        Path(name).write_text("\n".join(map(str, range(300))), encoding="utf-8")
+    for name, function in (("module", "function"), ("mybench", "score")):
+        code = f"def {function}(arm, item):\n    return (ord(arm[0]) - 97) / 10 + int(item) % 7 / 100\n"
+        Path(f"{name}.py").write_text(code, encoding="utf-8")
+    stored = next((word for word in words if word in ("FILE", "race.sqlite")), None)
+    if stored is not None and words[1] != "run":
+        commands("--store", stored, "--epsilon", 0.9, programs=("./a {item}", "./b {item}"))
+
+
+SAID = {
+    "report": "Wrote ",
+    "FILE": "./b {item} is within 0.9 of the best on these 40 items ",
+    "table": "steps is the best on these 200 items ",
+    "prog1": "prog1 {item} is the best ",
+    "gzip": "gzip -kc {item} is ",  # the best, or within epsilon of it
+    "./b": "./b {item} is the best ",
+    "module": "c is the best ",
+    "mybench": "hybrid is the best on these 300 items ",
+    "pilot": "A race like this pilot will need about ",
+}
+
+
+@pytest.mark.parametrize("example", dict.fromkeys([*FROM_README, *FROM_HELP]))
+def test_examples_run(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = shlex.split(example)
+    stand_ins(words, monkeypatch)
+    ended = bestarm_cli(*words[1:])
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert ended.stdout.startswith(next(text for part, text in SAID.items() if part in example))
+    if words[1] == "report":
+        assert Path(words[-1]).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("name", ["table", "commands", "run", "plan", "show", "resume", "report"])
+def test_commands_of_the_readme_have_examples_exit_codes_and_json(name: str) -> None:
+    assert "On the command line (all take `--json`, and `--help` has examples):" in README
+    assert name in {shlex.split(example)[1] for example in FROM_README}
+    text = words_of(bestarm_cli(name, "--help").stdout)
+    own = [example for example in FROM_HELP if shlex.split(example)[1] == name]
+    assert len(own) == {"table": 2, "commands": 2, "show": 0, "resume": 0}.get(name, 1)
+    assert all(example in text for example in own)
+    assert re.search(r" Exit codes: 0 [a-z ]+, 2 bad input", text)
+    assert " --json " in text
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+def refused(ended: Result, message: str) -> None:
+    """Exit code 2, one line on standard error, nothing else."""
+    assert isinstance(ended.exception, SystemExit), ended.exception
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+    assert (ended.exit_code, ended.stdout) == (2, "")
+
+
+TABLES = {
+    "text.csv": "item,a,b\nq,1,2\nr,[bold]x,3\n",
+    "gap.csv": "item,a,b\n" + "q,1,2\nr,,3\n" * 5,
+    "one.csv": "item,a\nq,1\nr,2\n",
+    "none.csv": "item,a,b\n",
+    "empty.csv": "",
+    "twice.csv": "a,b,a\n1,2,3\n1,2,3\n",
+    "outside.csv": "a,b\n" + "0,1\n" * 5 + "0.5,1.5\n",
+    "equal.csv": "a,b\n1,1\n1,1\n",
+}
+BAD_TABLES = {
+    "text.csv": "row 2, column 'a' must be a number, got '[bold]x'",
+    "gap.csv": "5 of 20 cells are missing (the first in row 2, column 'a'): count them as the worst score with",
+    "one.csv": "there must be at least two arms to compare, got 1",
+    "none.csv": "none.csv has no rows: there must be one for each item",
+    "empty.csv": "empty.csv is empty: its first line must name the columns",
+    "twice.csv": "the columns of twice.csv must have different names, 'a' is there more than once",
+    "outside.csv --bounds 0,1": "outside of the bounds [0, 1], the first in row 6, column 'b': 1.5",
+    "absent.csv": "there is no file absent.csv",
+    "scores.csv --item task": "scores.csv has no column 'task': its columns are item, plain, [b]few[/b]",
+    "scores.csv --arm plain": "a long table needs the names of all three columns: item, arm and score",
+    "scores.csv --missing zero": "missing must be one of 'refuse', 'worst', 'drop-items', got 'zero'",
+    "scores.csv --delta 1": "delta must lie strictly between 0 and 1, got 1.0",
+}
+BAD_CALLS = {
+    **{f"table {words}": message for words, message in BAD_TABLES.items()},
+    **{f"plan {words} --repetitions 10": message for words, message in BAD_TABLES.items()},
+    "table equal.csv": "all scores of the table are 1: there is nothing to tell the arms apart",
+    "plan equal.csv": "a pilot must have at least 5 items, got 2",
+    "plan pilot.csv --repetitions 1": "repetitions must be a whole number of at least 10, got 1",
+    "report absent.sqlite": "there is no race in absent.sqlite: the file does not exist",
+    "report scores.csv": "scores.csv is not a race of bestarm",
+}
+
+
+@pytest.mark.parametrize("words", BAD_CALLS)
+def test_bad_tables_pilots_and_files_are_refused_in_one_line(words: str, folder: Path) -> None:
+    for name, text in TABLES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    refused(bestarm_cli(*words.split()), BAD_CALLS[words])
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+BAD_COMMANDS: dict[str, tuple[list[Any], str]] = {
+    "no program": (["./absent {item}"], "'./absent {item}' failed on '"),
+    "it fails": (["./fail {item}"], "': exit code 7 (out of [red]licences :dog:)"),
+    "it hangs": (["./hang {item}", "--timeout", 0.2], "': it took longer than the time-out of 0.2 seconds"),
+    "no number": (["./talk {item}"], "': it printed no number (hello world)"),
+    "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied"),
+    "out of bounds": (["./large {item}"], "returned 7.5: by bounds= every score lies in [0, 1]"),
+    "no place": (["./high"], "the command './high' has no {item} in it: the items would make no difference"),
+    "twice": (["./low {item}"], "commands must be different, './low {item}' is there more than once"),
+    "score": (["./high {item}", "--score", "size"], "score must be one of 'time', 'stdout', got 'size'"),
+    "no items": (["./high {item}", "--items", "empty.txt"], "items must hold at least two items, got 0"),
+    "store": (["./high {item}", "--store", "absent/race.sqlite"], "it is in a folder that does not exist"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_COMMANDS)
+def test_bad_commands_are_refused_in_one_line(case: str, folder: Path) -> None:
+    program(folder / "fail", "import sys\nsys.exit(print('out of\\n [red]licences :dog:\\n', file=sys.stderr) or 7)")
+    program(folder / "hang", "import time\ntime.sleep(60)")
+    program(folder / "talk", "print('hello', end='\\n\\n')\nprint('world')")
+    program(folder / "large", "print(7.5)")
+    (folder / "empty.txt").write_text("\n", encoding="utf-8")
+    words, message = BAD_COMMANDS[case]
+    refused(commands("--store", "race.sqlite", *words, programs=("./low {item}",)), message)

@@ -1,0 +1,430 @@
+"""Races of programs: run as they are given, without a shell; scored, killed, refused; in what order, on what items."""
+
+import json
+import os
+import random
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import bestarm
+from bestarm import EvaluationError, StoreError, race_commands
+from bestarm.racing.commands import Command, CommandError, last_number, parsed_commands
+
+Runs = list[tuple[str, Any]]
+NASTY = "a  b; touch pwned && $(touch pwned) `touch pwned` | tee pwned > pwned \"q\" 'r' * ~ $HOME \\ {x} %s\nü -"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    """A program as words: the interpreter without its site-packages starts fast."""
+    return [sys.executable, "-I", "-S", "-c", code, *arguments]
+
+
+def command(*words: str, score: str = "stdout", timeout: float = 60.0) -> Command:
+    return Command(words, score, timeout)
+
+
+NOTE = "import sys, json; open('noted', 'a').write(json.dumps(sys.argv[1:]) + '\\n'); print(1)"
+
+
+def noted() -> list[Any]:
+    """The arguments that programs noted."""
+    return [json.loads(line) for line in Path("noted").read_text(encoding="utf-8").splitlines()]
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def test_words_and_items_reach_the_program_as_they_are() -> None:
+    words = ["; touch pwned", "&&", "$(touch pwned)", "two words", "\"'", "{item}", "<{item}|{item}>", "{ item }", ""]
+    assert command(*python(NOTE, *words))(NASTY) == 1.0
+    assert noted() == [[*words[:5], NASTY, f"<{NASTY}|{NASTY}>", "{ item }", ""]]
+    assert {path.name for path in Path().iterdir()} == {"noted"}
+
+
+def test_text_is_split_into_words_as_a_shell_would_and_nothing_else_of_a_shell() -> None:
+    text = (
+        shlex.join(python(NOTE)) + """ 'two words' a\\ b "c'd" ; && $(touch pwned) $HOME * ~ >pwned '{item}'-{item}"""
+    )
+    (parsed,) = parsed_commands([text], "stdout", 60.0, with_items=True).values()
+    assert parsed(NASTY) == 1.0
+    words = ["two words", "a b", "c'd", ";", "&&", "$(touch", "pwned)", "$HOME", "*", "~", ">pwned", f"{NASTY}-{NASTY}"]
+    assert noted() == [words]
+    assert {path.name for path in Path().iterdir()} == {"noted"}
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [("x", "x"), (3, "3"), (0.5, "0.5"), ({"b": 1, "a": "ü"}, '{"a": "ü", "b": 1}'), ([1, 2], "[1, 2]")],
+)
+def test_items_that_are_no_text_are_given_as_json(item: Any, text: str) -> None:
+    command(*python(NOTE, "{item}"))(item)
+    assert noted() == [[text]]
+
+
+def test_the_item_may_be_the_program_itself() -> None:
+    assert command("{item}", "-I", "-S", "-c", "print(7)")(sys.executable) == 7.0
+
+
+def test_programs_read_nothing_from_the_terminal() -> None:
+    assert command(*python("import sys; print(len(sys.stdin.read()))"))(0) == 0.0
+
+
+def test_commands_have_the_names_of_a_mapping_or_their_own_text() -> None:
+    given = {"one": "prog 'a b' {item}", "two": ["prog", "a b", "{item}"]}
+    parsed = parsed_commands(given, "time", 5, with_items=True)
+    expected = Command(("prog", "a b", "{item}"), "time", 5.0)
+    assert parsed == {"one": expected, "two": expected}
+    assert list(parsed_commands(("b  x", "a"), "stdout", 0.5, with_items=False).items()) == [
+        ("b  x", Command(("b", "x"), "stdout", 0.5)),
+        ("a", Command(("a",), "stdout", 0.5)),
+    ]
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "number"),
+    [
+        ("5", 5.0),
+        ("1 2\n3\n", 3.0),
+        ("-2.5", -2.5),
+        ("+2.5e-3\n\n", 0.0025),
+        ("x = .5E+2;", 50.0),
+        ("7.", 7.0),
+        ("score: -0", 0.0),
+        ("accuracy=0.93", 0.93),
+        ("(0.25)", 0.25),
+        ("[1, 2, 4]", 4.0),
+        ("93 %", 93.0),
+        ("93%", 93.0),
+        ("cost 12 EUR", 12.0),
+        ("the score is 0.93.", 0.93),
+        ("0.93, as before.", 0.93),
+        ("0.5 in 12ms", 0.5),
+        ("0.5 in 1.5s", 0.5),
+        ("0.5 on item7", 0.5),
+        ("0.5 (v2)", 0.5),
+        ("0.5 case_3", 0.5),
+        ("0.5 with 1e3x and 0x1F", 0.5),
+        ("0.5 by solver 1.2.3", 0.5),
+        ("0.5 by gpt-4", 0.5),
+        ("0.5 after 5µs", 0.5),
+    ],
+)
+def test_the_last_number_counts_and_what_is_glued_to_a_word_is_none(printed: str, number: float) -> None:
+    assert last_number(printed.encode()) == number
+
+
+@pytest.mark.parametrize("printed", ["", "nan", "inf", "-Infinity", "e5", "+ . -", "v2", "12ms", "0x1F"])
+def test_without_a_number_there_is_no_score(printed: str) -> None:
+    with pytest.raises(CommandError, match=rf"^it printed no number{re.escape(f' ({printed})' if printed else '')}$"):
+        last_number(printed.encode())
+
+
+def test_only_standard_output_is_read_and_other_bytes_do_not_matter() -> None:
+    code = "import sys; sys.stdout.buffer.write(b'1.5 \\xff\\x00'); sys.stderr.write('2.5')"
+    assert command(*python(code))(0) == 1.5
+
+
+def test_time_is_what_the_clock_shows_between_start_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([10.0, 12.5])
+    monkeypatch.setattr("bestarm.racing.commands.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert command(*python("print(99)"), score="time")(0) == 2.5
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+FAILURES: dict[str, tuple[list[str], str]] = {
+    "exit code": (python("import sys; sys.exit(3)"), "exit code 3"),
+    "its last words": (python("import sys; print(4); sys.exit('no\\n  licence')"), "exit code 1 (no licence)"),
+    "many words": (python("import sys; sys.exit('x' * 999 + 'y')"), f"exit code 1 ({'x' * 199}y)"),
+    "no text": (python("import os; os.write(2, b'\\xff!'); os._exit(2)"), "exit code 2 (\ufffd!)"),
+    "signal": (python("import os; os.kill(os.getpid(), 15)"), "exit code -15"),
+    "no number": (python("print('hello', 'world')"), "it printed no number (hello world)"),
+    "nothing": (python("pass"), "it printed no number"),
+    "no program": (["./no such program", "x"], "there is no program './no such program'"),
+    "no program on the path": (["no-such-program-of-bestarm"], "there is no program 'no-such-program-of-bestarm'"),
+    "not executable": (["./plain"], "'./plain' cannot be run: [Errno 13] Permission denied: './plain'"),
+    "not a program": (["./text"], "'./text' cannot be run: [Errno 8] Exec format error: './text'"),
+    "a folder": (["."], "'.' cannot be run: [Errno 13] Permission denied: '.'"),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_program_that_gives_no_score_says_why(case: str, folder: Path) -> None:
+    (folder / "plain").write_text("print(1)\n", encoding="utf-8")
+    (folder / "text").write_text("print(1)\n", encoding="utf-8")
+    (folder / "text").chmod(0o755)
+    words, message = FAILURES[case]
+    with pytest.raises(CommandError, match=f"^{re.escape(message)}$"):
+        command(*words)("item")
+    given = {"bad": [*words, "{item}"], "good": python("print(1)", "{item}")}
+    whole = f"'bad' failed on 'an item': {message}"
+    with pytest.raises(EvaluationError, match=f"^{re.escape(whole)}$"):
+        race_commands(given, iter(["an item"]), score="stdout", progress=False)
+
+
+def test_a_program_that_hangs_is_killed_at_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Recorded(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
+    with pytest.raises(CommandError, match=r"^it took longer than the time-out of 0\.05 seconds$"):
+        command(*python("import time; print(5, flush=True); time.sleep(60)"), timeout=0.05)(0)
+    assert [program.returncode for program in started] == [-signal.SIGKILL]
+
+
+def test_what_a_program_has_started_is_killed_with_it() -> None:
+    os.mkfifo("alive")
+    pipe = os.open("alive", os.O_RDONLY | os.O_NONBLOCK)
+    child = "import os, time; f = open('alive', 'w'); f.write(str(os.getpid())); f.flush(); time.sleep(20)"
+    with pytest.raises(CommandError, match="time-out"):
+        command(*python(f"import subprocess; subprocess.run({python(child)!r})"), timeout=0.6)(0)
+    grandchild = os.read(pipe, 100)
+    ended = not grandchild or (bool(select.select([pipe], [], [], 1.0)[0]) and os.read(pipe, 1) == b"")
+    os.close(pipe)
+    if not ended:
+        os.kill(int(grandchild), signal.SIGKILL)
+    assert ended
+
+
+# --- order and items, with programs that only pretend to run ---------------------------------------------------------
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """What was run, on which items; scores depend on the item and the length of the program's name."""
+    done: Runs = []
+
+    def pretend(self: Command, item: Any) -> float:
+        done.append((self.words[0], item))
+        length = len(self.words[0])
+        return 0.25 * length + random.Random(f"{length} {item}").random()  # noqa: S311
+
+    monkeypatch.setattr(Command, "__call__", pretend)
+    return done
+
+
+def rounds_of(runs: Runs, n_arms: int) -> list[Runs]:
+    return [runs[k : k + n_arms] for k in range(0, len(runs), n_arms)]
+
+
+EQUAL = ["a {item}", "b {item}", "c {item}"]
+
+
+def test_programs_take_turns_in_a_random_order_that_the_seed_decides(runs: Runs) -> None:
+    orders = []
+    for seed in (1, 1, 2):
+        race_commands(EQUAL, ["x", "y"], seed=seed, max_queries=600, progress=False)
+        rounds = rounds_of(runs, 3)
+        assert len(rounds) == 200
+        assert all(len({item for _, item in one}) == 1 for one in rounds)
+        orders.append(["".join(name for name, _ in one) for one in rounds])
+        runs.clear()
+    first, again, other = orders
+    assert first == again != other
+    counts = Counter(first)
+    assert set(counts) == {"abc", "acb", "bac", "bca", "cab", "cba"}
+    assert all(10 <= count <= 60 for count in counts.values())  # 33 expected, standard deviation 5.3
+
+
+def test_real_programs_run_in_that_order_too() -> None:
+    given = {name: python(f"open('noted', 'a').write('\"{name}\"\\n'); print(1)") for name in "abc"}
+    seen = []
+    for _ in range(2):
+        race_commands(given, score="stdout", max_queries=15, progress=False)
+        seen.append(noted())
+        Path("noted").unlink()
+    assert seen[0] == seen[1]
+    assert all(sorted(seen[0][k : k + 3]) == ["a", "b", "c"] for k in range(0, 15, 3))
+    assert len({tuple(seen[0][k : k + 3]) for k in range(0, 15, 3)}) > 1
+
+
+def test_items_to_time_are_drawn_again_and_again_by_the_seed(runs: Runs) -> None:
+    drawn = []
+    for seed in (3, 3, 4):
+        result = race_commands(EQUAL[:2], ("x", "y", "z"), seed=seed, max_queries=600, progress=False)
+        assert (result.settings["items"], result.saved, result.reason) == ("stream", None, "budget")
+        drawn.append("".join(one[0][1] for one in rounds_of(runs, 2)))
+        runs.clear()
+    first, again, other = drawn
+    assert first == again != other
+    assert len(first) == 300
+    assert all(60 <= first.count(item) <= 140 for item in "xyz")  # 100 expected, standard deviation 8.2
+    pairs = Counter(pairwise(first))
+    assert len(pairs) == 9  # independent draws: every item follows every item, itself too
+    assert all(12 <= count <= 60 for count in pairs.values())  # 33 expected, standard deviation 5.4
+
+
+def test_items_to_score_are_a_pool_and_iterators_a_stream_and_nothing_gives_seeds(runs: Runs) -> None:
+    result = race_commands(EQUAL[:2], list("xyz"), score="stdout", progress=False)
+    assert (result.settings["items"], result.reason) == ("pool", "pool exhausted")
+    assert sorted(item for name, item in runs if name == "a") == ["x", "y", "z"]
+    runs.clear()
+    result = race_commands(EQUAL[:2], iter("zzy"), progress=False)
+    assert (result.settings["items"], result.reason) == ("stream", "items exhausted")
+    assert [one[0][1] for one in rounds_of(runs, 2)] == ["z", "z", "y"]
+    runs.clear()
+    result = race_commands(["a", "b"], max_queries=40, progress=False)
+    assert result.settings["items"] == "seeds"
+    assert len({item for _, item in runs}) == 20
+
+
+@pytest.mark.parametrize(("score", "lower", "best"), [("time", None, "s"), ("stdout", None, "ssss")])
+def test_less_is_better_for_times_only_unless_it_is_said(runs: Runs, score: str, lower: Any, best: str) -> None:
+    given = {"s": "s {item}", "ssss": "ssss {item}"}
+    items = [str(k) for k in range(500)]
+    assert race_commands(given, items, score=score, progress=False).best == best
+    other = race_commands(given, items, score=score, lower_is_better=score == "stdout", progress=False)
+    assert {other.best, best} == {"s", "ssss"}
+
+
+def test_a_race_of_programs_is_the_race_of_what_they_print() -> None:
+    code = "import sys; print('score', (int(sys.argv[1]) * 37 % 101 + float(sys.argv[2])) / 200)"
+    given = {"low": python(code, "{item}", "10"), "high": shlex.join(python(code, "{item}", "90"))}
+    items = [str(k) for k in range(60)]
+    options: dict[str, Any] = {"bounds": (0, 1), "seed": 3, "epsilon": 0.01, "progress": False}
+    expected = bestarm.race(
+        lambda arm, item: (int(item) * 37 % 101 + (10.0 if arm == "low" else 90.0)) / 200, list(given), items, **options
+    )
+    assert race_commands(given, items, score="stdout", **options).to_json() == expected.to_json()
+    assert (expected.best, expected.reason) == ("high", "decided")
+
+
+# --- on disk, and failures -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["time", "stdout"])
+def test_a_stored_race_goes_on_and_ends_as_an_uninterrupted_one(runs: Runs, score: str) -> None:
+    items = [str(k) for k in range(400)]
+    given = {"one": "pp {item}", "two": ["ppp", "{item}"], "three": "p {item}"}
+    options: dict[str, Any] = {"score": score, "seed": 6, "progress": False}
+    whole = race_commands(given, items, **options)
+    expected = list(runs)
+    runs.clear()
+    first = race_commands(given, items, store="race.sqlite", max_queries=24, **options)
+    assert (first.reason, first.n_queries, len(runs)) == ("budget", 24, 24)
+    resumed = race_commands(given, items, store="race.sqlite", **options)
+    assert resumed.to_json() == whole.to_json()
+    assert runs == expected  # nothing was run twice
+    assert bestarm.load_result("race.sqlite").to_json() == whole.to_json()
+    with pytest.raises(StoreError, match="seed is 6 in the file and 7 now"):
+        race_commands(given, items, store="race.sqlite", **options | {"seed": 7})
+    with pytest.raises(StoreError, match="other items" if score == "time" else "the items are not the same"):
+        race_commands(given, [*items[:-200], *map(str, range(900, 1100))], store="race.sqlite", **options)
+
+
+def test_times_in_a_file_are_not_continued_with_other_scores(runs: Runs) -> None:
+    race_commands(["a", "b"], store="race.sqlite", max_queries=8, progress=False)
+    with pytest.raises(StoreError, match="other settings"):
+        race_commands(
+            ["a", "b"], score="stdout", lower_is_better=True, store="race.sqlite", max_queries=12, progress=False
+        )
+
+
+def test_programs_that_ran_are_kept_when_another_fails() -> None:
+    given = {"good": python("open('noted', 'a').write('1\\n'); print(1)"), "bad": python("import sys; sys.exit(4)")}
+    for _ in range(3):
+        with pytest.raises(EvaluationError, match=r"^'bad' failed on '[0-9]+': exit code 4$"):
+            race_commands(given, score="stdout", store="race.sqlite", seed=1, progress=False)
+    assert len(noted()) == 1
+    assert bestarm.load_result("race.sqlite").n_queries == 2
+
+
+CONSTANT = {"low": python("print(0.25)"), "high": python("print(0.75)")}
+
+
+@pytest.mark.parametrize(
+    "bad", [python("import sys; sys.exit('oops')"), python("print(2)")], ids=["it fails", "out of bounds"]
+)
+def test_failures_may_count_as_the_worst(bad: list[str]) -> None:
+    result = race_commands(
+        CONSTANT | {"bad": bad}, score="stdout", bounds=(0, 1), on_error="worst", progress=False, seed=2
+    )
+    assert (result.best, result.reason, result.disqualified) == ("high", "decided", ())
+    assert result.means.tolist() == [0.25, 0.75, 0.0]
+
+
+def test_failures_may_disqualify_and_tell_why() -> None:
+    given = CONSTANT | {"gone": ["./no-such-program"], "slow": python("import time; time.sleep(60)")}
+    result = race_commands(
+        given, score="stdout", timeout=1.0, on_error="disqualify", progress=False, store="race.sqlite"
+    )
+    assert (result.best, result.candidates) == ("high", ("high",))
+    failures = {out.arm: out.failure.partition(": ")[2] for out in result.disqualified}
+    assert failures == {
+        "gone": "there is no program './no-such-program'",
+        "slow": "it took longer than the time-out of 1 seconds",
+    }
+
+
+def test_failures_are_tried_again() -> None:
+    code = "import os; n = os.path.exists('tried'); open('tried', 'a').close(); print(1.0 if n else 'not yet')"
+    given = {"late": python(code), "never": python("print(0)")}
+    with pytest.raises(EvaluationError, match=r"^'late' failed on '[0-9]+': it printed no number \(not yet\)$"):
+        race_commands(given, score="stdout", progress=False)
+    Path("tried").unlink()
+    result = race_commands(given, score="stdout", retries=1, max_queries=4, progress=False)
+    assert result.means.tolist() == [1.0, 0.0]
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+TWO = ["a {item}", "b {item}"]
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a string": (lambda: race_commands("a {item}"), "commands must be a sequence of commands, got the string"),
+    "none": (lambda: race_commands([]), "there must be at least two arms to compare, got 0"),
+    "one": (lambda: race_commands(["a"]), "there must be at least two arms to compare, got 1"),
+    "empty": (lambda: race_commands(["a", " "]), "a command must name a program, got an empty one"),
+    "no words": (lambda: race_commands({"x": "a", "y": []}), "a command must name a program, got an empty one"),
+    "no name": (lambda: race_commands({"x": "a", "": "b"}), "every arm must have a name, that of arm 1 is empty"),
+    "twice": (lambda: race_commands(["a", "b", "a"]), "commands must be different, 'a' is there more than once"),
+    "open quote": (lambda: race_commands(["a", "b 'x"]), 'the command "b \'x" cannot be split into words: No closing'),
+    "no place": (lambda: race_commands(["a {item}", "b"], ["x", "y"]), "the command 'b' has no {item} in it"),
+    "no place, stream": (lambda: race_commands(["a", "b {item}"], iter("x")), "the command 'a' has no {item} in it"),
+    "no place, name": (lambda: race_commands({"n {item}": "a", "b": "b {item}"}, ["x"]), "'n {item}' has no {item} in"),
+    "no items": (lambda: race_commands(TWO, []), "items must be a sequence of at least one item, got []"),
+    "items are text": (lambda: race_commands(TWO, "xy"), "items must be a sequence of at least one item, got 'xy'"),
+    "one item": (lambda: race_commands(TWO, ["x"], score="stdout"), "items must hold at least two items, got 1"),
+    "score": (lambda: race_commands(TWO, score="size"), "score must be one of 'time', 'stdout', got 'size'"),
+    "time-out": (lambda: race_commands(TWO, timeout=0), "timeout must be a finite number above 0, got 0"),
+    "no time-out": (lambda: race_commands(TWO, timeout=float("nan")), "timeout must be a finite number above 0"),
+    "seed": (lambda: race_commands(TWO, ["x"], seed=-1), "seed must be a whole number of at least 0, got -1"),
+    "retries": (lambda: race_commands(TWO, retries=-1), "retries must be a whole number of at least 0, got -1"),
+    "on_error": (lambda: race_commands(TWO, on_error="ignore"), "on_error must be one of 'raise', 'worst', 'disqual"),
+    "worst of times": (lambda: race_commands(TWO, on_error="worst"), "on_error='worst' needs bounds=(low, high)"),
+    "budget": (lambda: race_commands(TWO, max_queries=1), "max_queries must allow for one round of all 2 arms, got 1"),
+    "delta": (lambda: race_commands(TWO, delta=0.0), "delta must lie strictly between 0 and 1, got 0.0"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_before_anything_runs(case: str, runs: Runs) -> None:
+    call, message = BAD[case]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
+    assert runs == []
