@@ -65,7 +65,10 @@ def demo(
         result.to_html(output / "report.html")
     show_result(result, as_json, console)
     if not as_json:
-        console.print(Text(f"Wrote {store}, {output / 'race.png'} and {output / 'report.html'}: open the last one."))
+        console.print(
+            Text(f"Wrote {store}, {output / 'race.png'} and {output / 'report.html'}: open the last one."),
+            soft_wrap=True,
+        )
     raise typer.Exit(exit_code(result))
 
 

@@ -78,7 +78,7 @@ def table(
             missing=missing,
             seed=seed,
         )
-        _finish(result, as_json, report, None if as_json else whole_table(scores, missing, result))
+        _finish(result, as_json, report, file, None if as_json else whole_table(scores, missing, result))
 
 
 def whole_table(scores: ScoreTable, missing: str, result: RaceResult) -> str:
@@ -145,7 +145,7 @@ def commands(
             progress=not quiet,
             source=source,
         )
-        _finish(result, as_json, report)
+        _finish(result, as_json, report, store)
 
 
 def race_stored_commands(stored: Stored, file: Path, max_queries: int | None, progress: bool) -> RaceResult:
@@ -222,21 +222,30 @@ def report(
     """
     with clear_errors():
         result = bestarm.load_result(file)
-        result.to_html(output)
+        _write_page(result, output, file)
     if as_json:
         show_result(result, as_json, Console())
     else:
-        Console().print(Text(f"Wrote {output}."))
+        Console().print(Text(f"Wrote {output}."), soft_wrap=True)
 
 
-def _finish(result: RaceResult, as_json: bool, page: Path | None, remark: str | None = None) -> None:
+def _write_page(result: RaceResult, page: Path, source: Path | None) -> None:
+    """Write the page of a result, but never over the file that the result is from."""
+    if source is not None and page.exists() and source.exists() and page.samefile(source):
+        raise ValueError(f"{page} is the file that the race is from: give the page another name")
+    result.to_html(page)
+
+
+def _finish(
+    result: RaceResult, as_json: bool, page: Path | None, source: Path | None, remark: str | None = None
+) -> None:
     """Print a result, write its page if one is wanted, and end with its exit code."""
     console = Console()
+    if page is not None:
+        _write_page(result, page, source)
     show_result(result, as_json, console)
     if remark is not None:
         console.print(Text(remark))
-    if page is not None:
-        result.to_html(page)
-        if not as_json:
-            console.print(Text(f"Wrote {page}."))
+    if page is not None and not as_json:
+        console.print(Text(f"Wrote {page}."), soft_wrap=True)
     raise typer.Exit(exit_code(result))

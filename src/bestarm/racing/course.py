@@ -203,11 +203,11 @@ class Course:
     def play_until(self, last: int, scores: NDArray[np.float64], failures: dict[int, dict[int, str]]) -> None:
         """Play the rounds up to ``last`` from all scores, between disqualifications all at once."""
         filler = 0.0 if self.game.bounds is None else self.game.bounds[0]  # for what the game will not read
-        rows = self.rewards(np.where(np.isnan(scores), filler, scores))
         stops = sorted(number for number in failures if self.game.n_rounds < number <= last)
         for number in [*stops, last + 1]:
             if self.game.n_rounds < number - 1 and not self.game.finished:
-                self.game.play(rows[self.game.n_rounds : number - 1])
+                block = scores[self.game.n_rounds : number - 1]
+                self.game.play(self.rewards(np.where(np.isnan(block), filler, block)))
             self._disqualify(number, failures.get(number, {}) if number <= last else {})
 
     def _item(self, past: "Past", number: int) -> Any:

@@ -40,7 +40,7 @@ def entrants(arms: Mapping[str, Any] | Iterable[Any]) -> Entrants:
     candidates = tuple(arms.values()) if isinstance(arms, Mapping) else labels
     names = tuple(map(name_of, labels))
     for k, name in enumerate(names):
-        if not name.strip():
+        if not name.strip() or labels[k] is None:
             raise ValueError(f"every arm must have a name, that of arm {k} is empty")
         if ADDRESS.search(name):
             raise ValueError(f"arm {k} has no name of its own ({name}): give arms as a mapping of names to candidates")
@@ -54,7 +54,7 @@ def entrants(arms: Mapping[str, Any] | Iterable[Any]) -> Entrants:
 def name_of(arm: Any) -> str:
     """The name of an arm as text: of functions and classes their own."""
     if isinstance(arm, str):
-        return arm
+        return str(arm)  # texts that claim to be markup too
     name = getattr(arm, "__name__", None)
     return name if isinstance(name, str) else str(arm)
 

@@ -40,9 +40,10 @@ def lead_history(result: "RaceResult") -> LeadHistory:
     again, best = result.replayed(), result.order[0]
     game = again.game
     points = []
+    gone = {failure.arm: failure.round for failure in result.failures}
     for t in sorted({int(t) for t in np.geomspace(1, max(1, result.n_rounds), POINTS)}):
         result.play(again, t - 1)
-        rivals = [arm for arm in game.candidates if arm != best]
+        rivals = [arm for arm in game.candidates if arm != best and gone.get(arm, t + 1) > t]
         if game.finished or not rivals:
             break
         result.play(again, t)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 MOST_CORRELATED = 24  # arms in the picture of correlations
 WIDTH, HEIGHT = 480, 200  # of the picture of the lead, inside its margins
-LEFT, TOP, RIGHT, BOTTOM = 56, 10, 12, 26
+LEFT, TOP, RIGHT, BOTTOM = 72, 10, 28, 28
+# Characters that reverse what follows them: a name must not do that to the page.
+DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 
 
 def write_page(result: "RaceResult", path: str | Path) -> None:
     """Write the page of a result."""
-    Path(path).write_text(page(result), encoding="utf-8")
+    Path(path).write_text(page(result), encoding="utf-8", errors="backslashreplace")  # file names may be no Unicode
 
 
 def page(result: "RaceResult") -> str:
@@ -33,6 +35,7 @@ def page(result: "RaceResult") -> str:
     environment = Environment(
         loader=PackageLoader("bestarm.racing", "templates"),
         autoescape=True,
+        finalize=_harmless,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -52,6 +55,11 @@ def page(result: "RaceResult") -> str:
         guarantee=guarantee(result),
         version=bestarm.__version__,
     )
+
+
+def _harmless(value: Any) -> Any:
+    """What the template shows, without characters that change the direction of text."""
+    return value.translate(DIRECTIONS) if isinstance(value, str) else value
 
 
 def _rows(result: "RaceResult") -> list[dict[str, Any]]:
@@ -107,7 +115,7 @@ def _lead(history: LeadHistory) -> _Lead | None:
         line=" ".join(points(history.lead)),
         band=" ".join([*points(history.high), *reversed(points(history.low))]),
         zero=y(0.0),
-        ticks_x=[(x(t), f"{t:,.0f}") for t in _ticks(0.0, last)],
+        ticks_x=[(x(t), f"{t:,.0f}") for t in _ticks(0.0, last) if t == int(t)],
         ticks_y=[(y(v), f"{v:g}") for v in _ticks(low, high)],
     )
 
@@ -116,9 +124,9 @@ def _ticks(low: float, high: float) -> list[float]:
     """About five round numbers between two."""
     rough = (high - low) / 5.0
     unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.99)
+    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.66)
     first = math.ceil(low / step - 1e-9)
-    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [float(f"{k * step:.10g}") for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def _grid(result: "RaceResult", together: Pairing) -> dict[str, Any] | None:
@@ -150,4 +158,6 @@ def _number(value: float | None, digits: int = 4) -> str:
         return ""
     if math.isinf(value):
         return "unlimited"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.{digits}g}"
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e12 else f"{value:.{digits}g}"

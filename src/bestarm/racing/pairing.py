@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
 FEWEST = 3  # shared items that a correlation needs
+NEVER = 1e-14  # variance, of scores up to 1, that is only rounding
 
 
 @dataclass(frozen=True)
@@ -61,19 +62,24 @@ def _ratio(shared: NDArray[np.float64]) -> float:
     return float(np.var(shared, axis=0).sum()) / variance if variance > 0 else np.nan
 
 
-def _correlated(shared: NDArray[np.float64]) -> float:
-    centred = shared - shared.mean(axis=0)
-    return float(centred[:, 0] @ centred[:, 1] / np.sqrt((centred**2).sum(axis=0).prod()))
-
-
 def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Correlations over shared items; NaN where there are too few, or an arm never varies."""
-    K = scores.shape[1]
-    correlation = np.full((K, K), np.nan)
-    for i in range(K):
-        for j in range(i):
-            shared = _shared(scores, i, j)
-            if len(shared) >= FEWEST and (np.ptp(shared, axis=0) > 0).all():
-                correlation[i, j] = correlation[j, i] = _correlated(shared)
+    """Correlations over shared items; NaN where there are too few, or an arm never varies on them.
+
+    All pairs at once, by products of matrices: columns are standardised first, so that little is lost in the sums.
+    """
+    there = ~np.isnan(scores)
+    M = there.astype(np.float64)
+    n = M.T @ M
+    Z = np.where(there, scores, 0.0)
+    Z = np.where(there, Z - Z.sum(axis=0) / np.maximum(M.sum(axis=0), 1.0), 0.0)
+    largest = np.abs(Z).max(axis=0, initial=0.0)
+    Z /= np.where(largest > 0, largest, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sums = Z.T @ M  # [i, j]: of arm i over the items that it shares with j
+        squares = (Z**2).T @ M - sums**2 / n
+        products = Z.T @ Z - sums * sums.T / n
+        varies = squares > NEVER * n
+        known = (n >= FEWEST) & varies & varies.T
+        correlation = np.where(known, products / np.sqrt(squares * squares.T), np.nan)
     np.fill_diagonal(correlation, 1.0)
-    return correlation
+    return np.clip(correlation, -1.0, 1.0)

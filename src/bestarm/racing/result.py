@@ -96,15 +96,15 @@ class RaceResult:
         failures: dict[int, dict[int, str]] = {}
         for failure in self.failures:
             failures.setdefault(failure.round, {})[failure.arm] = failure.text
-        course.play_until(last, self.scores, failures)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # was said when the race ran
+            course.play_until(last, self.scores, failures)
 
     @cached_property
     def _game(self) -> Game:
         """The game as it stood: the race itself may have gone on."""
         course = self.replayed()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # was said when the race ran
-            self.play(course, self.n_rounds)
+        self.play(course, self.n_rounds)
         for failure in self.failures:
             if failure.round > self.n_rounds and not course.game.finished:  # they ended the race before their round
                 course.game.disqualify(failure.arm)
@@ -158,7 +158,7 @@ class RaceResult:
         """The numbers of the arms: candidates by their means, then those that left last."""
         sign = 1.0 if self.settings["lower_is_better"] else -1.0
         standing = [k for k, arm in enumerate(self.arms) if any(arm is other for other in self.candidates)]
-        standing.sort(key=lambda k: sign * self.means[k])
+        standing.sort(key=lambda k: (self.arms[k] is not self.best, sign * self.means[k]))  # ties up to rounding
         left = [k for k in range(len(self.arms)) if k not in standing]
         left.sort(key=lambda k: (-self.counts[k], sign * self.means[k]))
         return (*standing, *left)
@@ -221,7 +221,7 @@ class RaceResult:
         }
         text = json.dumps(_jsonable(plain), indent=2, ensure_ascii=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            Path(path).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         return text
 
     def plot(self) -> "Figure":

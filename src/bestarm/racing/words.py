@@ -4,7 +4,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from bestarm.racing.entrants import name_of
+from bestarm.racing.entrants import name_of, short
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,7 +65,7 @@ def _doubts(result: "RaceResult") -> str:
     for failed in result.disqualified:
         text += f" {name_of(failed.arm)} was disqualified in round {failed.round:,} and may be the best"
         text += f"; it had eliminated {names(failed.had_eliminated)}" if failed.had_eliminated else ""
-        text += f" ({failed.failure})."
+        text += f" ({short(failed.failure)})."
     if result.contradiction is not None:
         text += (
             f" The evidence contradicts itself: in round {result.contradiction.round:,} every candidate was beaten, "
@@ -133,8 +133,8 @@ def _assumption(algorithm: dict[str, Any], comparison: dict[str, Any]) -> str:
     if "bounds" in comparison:
         low, high = comparison["bounds"]
         return (
-            f"It assumes that all scores lie in [{low:g}, {high:g}] and that the items come in random order (a pool) "
-            "or independently of each other; nothing else about the law of the scores."
+            f"It assumes that all scores lie in [{low:.12g}, {high:.12g}] and that the items come in random "
+            "order (a pool) or independently of each other; nothing else about the law of the scores."
         )
     if comparison.get("type") in GAUSSIAN:
         return (
@@ -150,9 +150,9 @@ def settings_in_words(result: "RaceResult") -> list[tuple[str, str]]:
     comparison = algorithm.get("comparison", {})
     pool = f"{settings['n_items']:,} in random order" if settings["items"] == "pool" else settings["items"]
     rule = " with ".join(filter(None, [algorithm["type"], comparison.get("type")]))
-    said = [("rule", rule), ("delta", f"{result.delta:g}"), ("items", pool)]
+    said = [("rule", rule), ("delta", f"{result.delta:.12g}"), ("items", pool)]
     if "bounds" in comparison:
-        said.append(("scores in", f"{comparison['bounds'][0]:g} to {comparison['bounds'][1]:g}"))
+        said.append(("scores in", "{:.12g} to {:.12g}".format(*comparison["bounds"])))
     said.append(("better is", "lower" if settings["lower_is_better"] else "higher"))
     for name in ("epsilon", "indifference_zone", "max_queries"):
         value = algorithm.get(name) or settings.get(name)
