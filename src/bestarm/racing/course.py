@@ -33,13 +33,13 @@ class OpenRound:
 
     __slots__ = ("asked", "failures", "item", "label", "number", "scores", "stored", "wanted")
 
-    def __init__(self, number: int, item: Any, asked: list[int], n_arms: int) -> None:
+    def __init__(self, number: int, item: Any, asked: list[int], scores: NDArray[np.float64]) -> None:
         self.number = number
         self.item = item
         self.label = label_of(item)[:LABEL]
         self.asked = asked
         self.wanted = set(asked)  # those without a score
-        self.scores = np.full(n_arms, math.nan)
+        self.scores = scores  # by arm, NaN at first
         self.failures: dict[int, str] = {}
         self.stored = False
 
@@ -59,6 +59,7 @@ class Course:
         self.unasked: deque[OpenRound] = deque()
         self.disqualified: list[Failure] = []
         self._items = items
+        self._blank = np.full(game.n_arms, math.nan)
         self._ran_out: str | None = None
         self.n_decided = 0  # rounds asked, absorbed or open
         self._rows: list[NDArray[np.float64]] = []
@@ -90,7 +91,7 @@ class Course:
     def _append(self, asked: list[int], item: Any) -> None:
         self.n_decided += 1
         self.spent += len(asked)
-        opened = OpenRound(self.n_decided, item, asked, self.game.n_arms)
+        opened = OpenRound(self.n_decided, item, asked, self._blank.copy())
         self.open.append(opened)
         self.unasked.append(opened)
 
@@ -107,7 +108,7 @@ class Course:
         absorbed = 0
         while not self.game.finished and self.open and not self.open[0].wanted:
             opened = self.open[0]
-            if not self._disqualify(opened.number, opened.failures):
+            if opened.failures and not self._disqualify(opened.number, opened.failures):
                 break
             self.game.tell(self.rewards(opened.scores)[self.game.ask()])
             self._rows.append(opened.scores)

@@ -209,10 +209,11 @@ def _evaluate_some(
     begun = time.monotonic()
     with pausing:
         for arms, given in calls:
-            outcomes = evaluation(*given)
-            for arm, outcome in zip(arms, outcomes, strict=True):
+            failed = False
+            for arm, outcome in zip(arms, evaluation(*given), strict=True):
                 batch.append((number, arm, outcome))
-            if time.monotonic() - begun > SAVE_AFTER or EvaluationError in map(type, outcomes):
+                failed = failed or outcome.__class__ is EvaluationError
+            if failed or time.monotonic() - begun > SAVE_AFTER:
                 return True
     return False
 
