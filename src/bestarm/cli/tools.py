@@ -241,11 +241,11 @@ def _finish(
 ) -> None:
     """Print a result, write its page if one is wanted, and end with its exit code."""
     console = Console()
-    if page is not None:
-        _write_page(result, page, source)
-    show_result(result, as_json, console)
+    show_result(result, as_json, console)  # first: a page that cannot be written loses nothing
     if remark is not None:
         console.print(Text(remark))
-    if page is not None and not as_json:
-        console.print(Text(f"Wrote {page}."), soft_wrap=True)
+    if page is not None:
+        _write_page(result, page, source)
+        if not as_json:
+            console.print(Text(f"Wrote {page}."), soft_wrap=True)
     raise typer.Exit(exit_code(result))

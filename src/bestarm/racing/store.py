@@ -181,7 +181,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     works or was killed, its index is made for the time of reading.
     """
     if 0 < path.stat().st_size < SMALLEST:
-        raise StoreError(f"{path} is not a race of bestarm (or was cut off): it was left as it is")
+        raise _no_race(path)
     log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
     mode = "mode=ro" if log.exists() else "immutable=1"
     index_was_there = index.exists()
@@ -201,6 +201,7 @@ def _check_size(connection: sqlite3.Connection, path: Path) -> None:
 
     The file is not opened here: to close it again would give up the locks that this process may hold on it.
     """
+    connection.execute("PRAGMA schema_version")  # reads the beginning: what is no database is refused as such
     page = connection.execute("PRAGMA page_size").fetchone()[0]
     if path.stat().st_size % page and not Path(f"{path}-wal").exists():  # with a log the file may be behind
         raise damaged(path, "it was cut off")
@@ -258,8 +259,7 @@ def _explaining(path: Path) -> Iterator[None]:
             why = f"{path} is in use by another process: wait until it has ended, or give another file"
             raise StoreError(why) from error
         if "not a database" in text:
-            why = f"{path} is not a race of bestarm (or its beginning is damaged): it was left as it is"
-            raise StoreError(why) from error
+            raise _no_race(path) from error
         if "malformed" in text or "corrupt" in text:
             raise damaged(path, text) from error
         raise _unwritable(path, error) from error
@@ -268,6 +268,10 @@ def _explaining(path: Path) -> Iterator[None]:
 def damaged(path: Path, what: str) -> StoreError:
     """The error of a file that is not whole."""
     return StoreError(f"the race in {path} is damaged ({what}): it was left as it is")
+
+
+def _no_race(path: Path) -> StoreError:
+    return StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): it was left as it is")
 
 
 def _unwritable(path: Path, error: Exception) -> StoreError:
