@@ -338,14 +338,23 @@ def slow_correlation(both: Table) -> float:
     return float(np.asarray(np.corrcoef(both.T))[0, 1]) if known else math.nan
 
 
+def slow_growth(lead: float, variance: float, bounded: bool) -> float:
+    if not bounded:
+        return math.log(1 + lead**2 / variance) / 2
+    square = variance + lead**2
+    return max(bet * lead - bet**2 * square / 2 for bet in (0.95, min(0.95, lead / square)))
+
+
 def slow_without(result: Any) -> float:
-    by, rounds = {out.arm: out.by for out in result.eliminations}, {}
+    by, rounds, rule = {out.arm: out.by for out in result.eliminations}, {}, result.settings["algorithm"]
     for k, arm in enumerate(result.arms):
         if arm != result.best:
             a, b = shared(result, k, result.arms.index(by.get(arm, result.best))).T.tolist()
             apart = statistics.pvariance(a) + statistics.pvariance(b)
             together = statistics.pvariance([x - y for x, y in zip(a, b, strict=True)])
-            rounds[arm] = int((~np.isnan(result.scores[:, k])).sum()) * apart / together
+            lead = abs(statistics.fmean(a) - statistics.fmean(b)) + (0.0 if arm in by else rule["epsilon"])
+            fast, slow = (slow_growth(lead, V, "bounds" in rule["comparison"]) for V in (together, apart))
+            rounds[arm] = int((~np.isnan(result.scores[:, k])).sum()) * fast / slow
     return float(sum(rounds.values()) + max(rounds.values()))
 
 

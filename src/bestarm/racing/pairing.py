@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
 FEWEST = 3  # shared items that a correlation needs
+LARGEST_BET = 0.95  # of `Betting`
 NEVER = 1e-14  # variance, of scores up to 1, that is only rounding
 
 
@@ -17,9 +18,10 @@ NEVER = 1e-14  # variance, of scores up to 1, that is only rounding
 class Pairing:
     """Correlations over the items that two arms share, and evaluations with and without comparing on the same items.
 
-    ``without`` is an estimate: at a given lead the rounds that a test needs are in proportion to the variance of the
-    difference, which is ``V_ij`` for scores on the same item and ``V_i + V_j`` for scores on different ones. It takes
-    each arm's rounds times that ratio, with the arm that beat it. NaN where there is no such ratio.
+    ``without`` is an estimate. A test needs rounds in inverse proportion to the growth of its evidence, which depends
+    on the lead and on the variance of the difference: ``V_ij`` for scores on the same item, ``V_i + V_j`` for scores on
+    different ones. It takes each arm's rounds times the ratio of the two growths, with the arm that beat it, or with
+    the best if it is still in (then with epsilon added to the lead). NaN where an arm has no such ratio.
     """
 
     correlation: NDArray[np.float64]
@@ -40,10 +42,13 @@ def pairing(result: "RaceResult") -> Pairing:
     number = {id(arm): k for k, arm in enumerate(result.arms)}
     rivals = {number[id(out.arm)]: number[id(out.by)] for out in result.eliminations}
     rounds = np.zeros(K)
+    algorithm = result.settings["algorithm"]
+    bounds = algorithm.get("comparison", {}).get("bounds")
     for arm in range(K):
         if arm != best:
             shared = _shared(result.scores, arm, rivals.get(arm, best))
-            rounds[arm] = result.counts[arm] * _ratio(shared)
+            shift = 0.0 if arm in rivals else float(algorithm.get("epsilon", 0.0))
+            rounds[arm] = result.counts[arm] * _ratio(shared, shift, bounds)
     rounds[best] = np.max(rounds)  # NaN if one of them is
     return Pairing(_correlation(result.scores), int(result.counts.sum()), float(rounds.sum()))
 
@@ -54,12 +59,27 @@ def _shared(scores: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
     return both[~np.isnan(both).any(axis=1)]
 
 
-def _ratio(shared: NDArray[np.float64]) -> float:
-    """The variance of the difference of two arms if they were independent over what it is."""
+def _ratio(shared: NDArray[np.float64], shift: float, bounds: tuple[float, float] | None) -> float:
+    """How many times the rounds two arms would need on different items."""
     if len(shared) < FEWEST:
         return np.nan
-    variance = float(np.var(shared[:, 0] - shared[:, 1]))
-    return float(np.var(shared, axis=0).sum()) / variance if variance > 0 else np.nan
+    if bounds is not None:
+        shared, shift = shared / (bounds[1] - bounds[0]), shift / (bounds[1] - bounds[0])
+    differences = shared[:, 0] - shared[:, 1]
+    lead = abs(float(differences.mean())) + shift
+    together, apart = float(np.var(differences)), float(np.var(shared, axis=0).sum())
+    if lead == 0.0 or apart == 0.0 or (bounds is None and together == 0.0):
+        return np.nan
+    return _growth(lead, together, bounds is not None) / _growth(lead, apart, bounds is not None)
+
+
+def _growth(lead: float, variance: float, bounded: bool) -> float:
+    """The growth of evidence a round: of the best bet, to second order; of a t-test, ``log(1 + lead^2 / V) / 2``."""
+    if not bounded:
+        return float(np.log1p(lead**2 / variance)) / 2.0
+    square = variance + lead**2
+    bet = min(LARGEST_BET, lead / square)
+    return bet * lead - bet**2 * square / 2.0
 
 
 def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
