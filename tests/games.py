@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm import Game
+from bestarm import Game, Intervals
 
 
 def feed(rng: np.random.Generator, game: Game, rows: NDArray[np.float64]) -> None:
@@ -31,3 +31,16 @@ def outcome(game: Game) -> dict[str, Any]:
         "queries": game.n_queries,
         "contradiction": None if against is None else (against.arm, against.round),
     }
+
+
+def regret_of(game: Game) -> float:
+    """The regret bound of a game that has one."""
+    assert game.regret_bound is not None
+    return game.regret_bound
+
+
+def intervals_of(game: Game) -> Intervals:
+    """The intervals of a game that has them."""
+    intervals = game.intervals()
+    assert intervals is not None
+    return intervals

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import bestarm
 import naive_sharp
 from bestarm import Betting, Game, PairwiseBAI
-from bestarm.comparisons.betting import CAP
+from bestarm.comparisons.wealth import CAP
 from bestarm.kernels.wealth import FOLD
 from statistics_helpers import binomial_p_value
 
@@ -113,8 +113,8 @@ def test_impossible_nulls_are_ruled_out_for_good() -> None:
 
 def purse_logs(game: Game, weights: Array, near: bool = False) -> Array:
     """Entry (i, j): the logarithm of the wealth that the game holds for "j is better than i"."""
-    learner: Any = game._learner
-    purse = learner.evidence._state[2 if near else 1]
+    state: Any = game.evidence.state  # type: ignore[attr-defined]
+    purse = state.near if near else state.purse
     K = game.n_arms
     logs = (purse.log_wealth + np.log(purse.growth))[:K, :, :K] + np.log(weights)[None, :, None]
     top = logs.max(axis=1)

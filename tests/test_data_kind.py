@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 import bestarm
 from bestarm import Betting, DataWarning, EmpiricalBernstein, Game, GaussianBernstein, PairwiseBAI, StudentMixture
 from bestarm.algorithms.data_kind import LOOK
-from bestarm.comparisons import Boundary
+from bestarm.comparisons import Comparison
 
 Array = NDArray[np.float64]
 K = 4
 DELTA = 1e-9  # nobody is out early
 
-GAUSSIAN: list[Boundary | Betting] = [StudentMixture(), GaussianBernstein()]
-BOUNDED: list[Boundary | Betting] = [Betting(), EmpiricalBernstein(), Betting(pool=1000)]
+GAUSSIAN: list[Comparison] = [StudentMixture(), GaussianBernstein()]
+BOUNDED: list[Comparison] = [Betting(), EmpiricalBernstein(), Betting(pool=1000)]
 
 
 def tell(game: Game, rows: Array) -> None:
@@ -67,7 +67,7 @@ def narrow(n: int, spread: float = 0.01) -> Array:
 
 @every_way
 @pytest.mark.parametrize("comparison", GAUSSIAN)
-def test_gaussian_comparisons_warn_once_of_discrete_rewards(way: str, comparison: Boundary | Betting) -> None:
+def test_gaussian_comparisons_warn_once_of_discrete_rewards(way: str, comparison: Comparison) -> None:
     game = PairwiseBAI(DELTA, comparison).start(K)
     with pytest.warns(DataWarning, match=r"at most 10 distinct values.*use comparison=bestarm\.Betting") as caught:
         WAYS[way](game, bernoulli(300))
@@ -77,7 +77,7 @@ def test_gaussian_comparisons_warn_once_of_discrete_rewards(way: str, comparison
 
 @every_way
 @pytest.mark.parametrize("comparison", BOUNDED)
-def test_bounded_comparisons_warn_once_of_small_differences(way: str, comparison: Boundary | Betting) -> None:
+def test_bounded_comparisons_warn_once_of_small_differences(way: str, comparison: Comparison) -> None:
     game = PairwiseBAI(DELTA, comparison).start(K)
     with pytest.warns(DataWarning, match=r"less than 5% of the range \[0, 1\].*StudentMixture") as caught:
         WAYS[way](game, narrow(300))
@@ -87,7 +87,7 @@ def test_bounded_comparisons_warn_once_of_small_differences(way: str, comparison
 
 @every_way
 @pytest.mark.parametrize("comparison", GAUSSIAN)
-def test_gaussian_comparisons_accept_gaussian_rewards(way: str, comparison: Boundary | Betting) -> None:
+def test_gaussian_comparisons_accept_gaussian_rewards(way: str, comparison: Comparison) -> None:
     with no_warning():
         WAYS[way](PairwiseBAI(DELTA, comparison).start(K), normal(300))
 
@@ -96,13 +96,13 @@ def test_gaussian_comparisons_accept_gaussian_rewards(way: str, comparison: Boun
 @pytest.mark.parametrize("comparison", BOUNDED)
 @pytest.mark.parametrize("make", [bernoulli, lambda n: narrow(n, 0.1)])
 def test_bounded_comparisons_accept_differences_that_use_the_range(
-    way: str, comparison: Boundary | Betting, make: Callable[[int], Array]
+    way: str, comparison: Comparison, make: Callable[[int], Array]
 ) -> None:
     with no_warning():
         WAYS[way](PairwiseBAI(DELTA, comparison).start(K), make(300))
 
 
-CASES: dict[str, tuple[Boundary | Betting, Callable[[int], Array]]] = {
+CASES: dict[str, tuple[Comparison, Callable[[int], Array]]] = {
     "discrete": (StudentMixture(), bernoulli),
     "narrow": (Betting(), narrow),
 }

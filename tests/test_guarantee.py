@@ -1,7 +1,6 @@
 """The promise of every algorithm: the best arm is lost in at most a share delta of the games."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from scipy.stats import norm
 import bestarm
 from bestarm import Arms, EmpiricalBernstein, GaussianArms, GaussianBernstein
 from bestarm.algorithms.game import Algorithm
-from bestarm.comparisons import Boundary
+from bestarm.comparisons import Comparison, PairBoundary
 from statistics_helpers import FALSE_ALARM, binomial_p_value, contradicts, fewest_contradicting, power, sidak_level
 
 DELTA = 0.1
@@ -81,7 +80,7 @@ def bounded_laws() -> dict[str, Arms]:
     }
 
 
-def pairwise(comparison: Boundary, keep: float = 1.0, max_rounds: int | None = None) -> bestarm.PairwiseBAI:
+def pairwise(comparison: Comparison, keep: float = 1.0, max_rounds: int | None = None) -> bestarm.PairwiseBAI:
     return bestarm.PairwiseBAI(DELTA, comparison, keep=keep, max_rounds=max_rounds)
 
 
@@ -134,10 +133,8 @@ def test_the_best_arm_is_lost_in_at_most_a_share_delta_of_the_games(cell: str) -
 
 
 @dataclass(frozen=True)
-class RepeatedZTest:
+class RepeatedZTest(PairBoundary):
     """Invalid on purpose: a z-test at level delta, looked at after every round as if it were the only look."""
-
-    bounds: ClassVar[None] = None
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float

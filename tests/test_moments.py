@@ -1,19 +1,19 @@
+"""The moments on the board of a game, against NumPy and exact fractions."""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise
-from typing import Any, ClassVar
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import bestarm
-from bestarm import Moments
+from bestarm.comparisons import PairBoundary
 
 Floats = NDArray[np.float64]
-
-SPLITS = [[0, 60], [0, 1, 60], [0, 59, 60], [0, 7, 8, 30, 60], list(range(61)), [0, 30, 60]]
 
 
 def sample(n_rounds: int = 60, n_arms: int = 4, seed: int = 0) -> Floats:
@@ -46,67 +46,12 @@ def _exact_centred_square(values: Sequence[Fraction]) -> Fraction:
     return sum(((value - mean) ** 2 for value in values), Fraction(0))
 
 
-def blockwise(rows: Floats, cuts: Sequence[int]) -> Moments:
-    """The moments of a block, updated with the blocks that follow."""
-    first, *others = [rows[start:stop] for start, stop in pairwise(cuts)]
-    moments = Moments.of(first)
-    for block in others:
-        moments = moments.update(block)
-    return moments
-
-
-def assert_same_as_numpy(moments: Moments, rows: Floats) -> None:
-    assert moments.count == len(rows)
-    np.testing.assert_allclose(moments.means, rows.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(moments.covariance, np.cov(rows, rowvar=False), rtol=1e-10)
-    np.testing.assert_allclose(moments.cross_products, np.cov(rows, rowvar=False) * (len(rows) - 1), rtol=1e-10)
-    differences = rows[:, :, None] - rows[:, None, :]
-    np.testing.assert_allclose(moments.difference_variances, differences.var(axis=0, ddof=1), rtol=1e-10, atol=1e-14)
-
-
-@pytest.mark.parametrize("cuts", SPLITS)
-def test_any_split_gives_the_moments_of_all_rows(cuts: list[int]) -> None:
-    rows = sample()
-    assert_same_as_numpy(blockwise(rows, cuts), rows)
-
-
-@pytest.mark.parametrize("cuts", SPLITS[1:])
-def test_merging_from_the_right_gives_the_moments_of_all_rows(cuts: list[int]) -> None:
-    rows = sample()
-    parts = [Moments.of(rows[start:stop]) for start, stop in pairwise(cuts)]
-    merged = parts.pop()
-    while parts:
-        merged = parts.pop().merge(merged)
-    assert_same_as_numpy(merged, rows)
-
-
-def test_difference_variances_are_those_of_the_papers_definition() -> None:
-    rows = sample(12, 3)
-    np.testing.assert_allclose(Moments.of(rows).difference_variances, naive_difference_variances(rows), rtol=1e-10)
-
-
-def test_merge_changes_neither_of_the_two() -> None:
-    rows = sample()
-    left, right = Moments.of(rows[:20]), Moments.of(rows[20:])
-    before = [left.means.copy(), left.squares.copy(), right.means.copy(), right.squares.copy()]
-    left.merge(right)
-    for array, copy in zip([left.means, left.squares, right.means, right.squares], before, strict=True):
-        np.testing.assert_array_equal(array, copy)
-
-
-def test_one_row_has_means_but_no_covariance() -> None:
-    moments = Moments.of([[1.0, 2.0, 4.0]])
-    assert (moments.count, moments.means.tolist()) == (1, [1.0, 2.0, 4.0])
-    assert np.isnan(moments.covariance).all()
-    assert np.isnan(moments.difference_variances).all()
-
-
-def test_two_rows_have_a_covariance() -> None:
-    moments = Moments.of([[1.0, 2.0, 4.0]]).update([[3.0, 2.0, 1.0]])
-    np.testing.assert_allclose(moments.covariance, [[2.0, 0.0, -3.0], [0.0, 0.0, 0.0], [-3.0, 0.0, 4.5]], rtol=1e-14)
-    np.testing.assert_allclose(
-        moments.difference_variances, [[0.0, 2.0, 12.5], [2.0, 0.0, 4.5], [12.5, 4.5, 0.0]], rtol=1e-14
-    )
+def naive_squares(rows: Floats) -> Floats:
+    """Centred sums of squares of all differences, and of the arms on the diagonal."""
+    centred = rows - rows.mean(axis=0)
+    squares: Floats = np.square(centred[:, :, None] - centred[:, None, :]).sum(axis=0)
+    np.fill_diagonal(squares, np.square(centred).sum(axis=0))
+    return squares
 
 
 def large_means(n_rounds: int) -> Floats:
@@ -135,29 +80,14 @@ def assert_exact_squares(squares: Floats, rows: Floats) -> None:
 hard_data = pytest.mark.parametrize("data", [large_means, large_shared_noise, large_shared_noise_and_means])
 
 
-@hard_data
-@pytest.mark.parametrize("block", [300, 1, 7, 64])
-def test_no_digits_are_lost_to_large_means_or_shared_noise(data: Any, block: int) -> None:
-    rows = data(300)
-    moments = blockwise(rows, [*range(0, 300, block), 300])
-    assert_exact_squares(moments.squares, rows)
-    for i in range(3):
-        exact_mean = sum((Fraction(x) for x in rows[:, i]), Fraction(0)) / len(rows)
-        np.testing.assert_allclose(moments.means[i], float(exact_mean), rtol=1e-12)
-
-
-# The board that the compiled loop works on must say the same as Moments.
-
-
 NEVER = 10**9
 
 
 @dataclass(frozen=True)
-class FixedLead:
+class FixedLead(PairBoundary):
     """From the first look on, a lead of more than 5 is enough."""
 
     first_look: int
-    bounds: ClassVar[None] = None
 
     def boundary(self, rounds: Floats, n_arms: int, delta: float) -> tuple[Floats, Floats]:
         slopes = np.where(rounds < self.first_look, np.inf, 0.0)
@@ -175,7 +105,7 @@ def played(rows: Floats, first_look: int = NEVER, keep: float = 1.0, block: int 
 
 def board_squares(game: bestarm.Game) -> Floats:
     """The board's sums of squares by arm, with those of the arms themselves on the diagonal."""
-    board = game._learner._board  # type: ignore[attr-defined]
+    board = game.evidence.board  # type: ignore[attr-defined]
     lower = np.tril(board.squares, k=-1)
     by_place = lower + lower.T + np.diag(board.own)
     by_arm = np.empty(by_place.shape)
@@ -183,19 +113,38 @@ def board_squares(game: bestarm.Game) -> Floats:
     return by_arm
 
 
-@pytest.mark.parametrize("block", [None, 1, 7])
-def test_board_agrees_with_moments(block: int | None) -> None:
+@pytest.mark.parametrize("block", [None, 1, 7, 64])
+def test_board_agrees_with_numpy(block: int | None) -> None:
     rows = sample(2500, 5)
-    game, moments = played(rows, block=block), Moments.of(rows)
-    np.testing.assert_allclose(board_squares(game), moments.squares, rtol=1e-10)
-    np.testing.assert_allclose(game.means, moments.means, rtol=1e-10)
+    game = played(rows, block=block)
+    squares = board_squares(game)
+    np.testing.assert_allclose(squares, naive_squares(rows), rtol=1e-10)
+    own = np.diag(squares)
+    np.testing.assert_allclose(
+        (own[:, None] + own - squares)[~np.eye(5, dtype=bool)] / 2 / 2499,
+        np.cov(rows.T)[~np.eye(5, dtype=bool)],
+        rtol=1e-8,
+    )
+    np.testing.assert_allclose(game.means, rows.mean(axis=0), rtol=1e-10)
     assert game.counts.tolist() == [2500] * 5
 
 
+def test_difference_variances_are_those_of_the_papers_definition() -> None:
+    rows = sample(12, 3)
+    squares = board_squares(played(rows))
+    np.fill_diagonal(squares, 0.0)
+    np.testing.assert_allclose(squares / 11, naive_difference_variances(rows), rtol=1e-10)
+
+
 @hard_data
-def test_board_loses_no_digits_to_large_means_or_shared_noise(data: Any) -> None:
+@pytest.mark.parametrize("block", [300, 1, 7, 64])
+def test_board_loses_no_digits_to_large_means_or_shared_noise(data: Any, block: int) -> None:
     rows = data(300)
-    assert_exact_squares(board_squares(played(rows)), rows)
+    game = played(rows, block=block)
+    assert_exact_squares(board_squares(game), rows)
+    for i in range(3):
+        exact_mean = sum((Fraction(x) for x in rows[:, i]), Fraction(0)) / len(rows)
+        np.testing.assert_allclose(game.means[i], float(exact_mean), rtol=1e-12)
 
 
 def leaving_rows() -> Floats:
@@ -220,18 +169,7 @@ def test_pairs_that_left_keep_the_values_of_their_last_common_round(
     squares = board_squares(game)
     for i in range(6):
         np.testing.assert_allclose(game.means[i], rows[: rounds[i], i].mean(), rtol=1e-10)
-        np.testing.assert_allclose(squares[i, i], Moments.of(rows[: rounds[i]]).squares[i, i], rtol=1e-10)
+        np.testing.assert_allclose(squares[i, i], naive_squares(rows[: rounds[i]])[i, i], rtol=1e-10)
         for j in range(i):
-            common = Moments.of(rows[: min(rounds[i], rounds[j])])
-            np.testing.assert_allclose(squares[i, j], common.squares[i, j], rtol=1e-10)
-
-
-def test_moments_refuse_what_is_no_table() -> None:
-    for rows, shape in [(np.array([1.0, 2.0]), r"\(2,\)"), (np.empty((0, 3)), r"\(0, 3\)")]:
-        with pytest.raises(ValueError, match=f"rows must be a table with at least one row, got shape {shape}"):
-            Moments.of(rows)
-
-
-def test_moments_of_different_arms_are_not_merged() -> None:
-    with pytest.raises(ValueError, match="of 2 and of 3 arms cannot be merged"):
-        Moments.of([[1.0, 2.0]]).merge(Moments.of([[1.0, 2.0, 3.0]]))
+            common = naive_squares(rows[: min(rounds[i], rounds[j])])
+            np.testing.assert_allclose(squares[i, j], common[i, j], rtol=1e-10)

@@ -12,7 +12,7 @@ import pytest
 
 import bestarm
 from bestarm import Betting, ConvexBAI, Game, PairwiseBAI, Portfolio
-from games import feed, outcome
+from games import feed, intervals_of, outcome, regret_of
 from naive import Matrix
 from naive_convex import PortfolioRace, Vector, growth_optimal_bets, portfolio_race, renewals
 from statistics_helpers import binomial_p_value, contradicts
@@ -22,24 +22,23 @@ INF, NAN = float("inf"), float("nan")
 
 
 def state(game: Game) -> Any:
-    learner: Any = game._learner
-    return learner.evidence._state
+    return game.evidence.state  # type: ignore[attr-defined]
 
 
 def portfolio_bets(game: Game) -> Matrix:
     """Entry (i, j): the share that is bet on j against i in the next round."""
-    bets: Matrix = state(game)[3].bets
+    bets: Matrix = state(game).folio.bets
     return bets.copy()
 
 
 def portfolio_wealth(game: Game) -> Vector:
-    wealth: Vector = np.exp(state(game)[3].log_wealth)
+    wealth: Vector = np.exp(state(game).folio.log_wealth)
     return wealth
 
 
 def whole_wealth(game: Game) -> Vector:
     """Against each arm, half in the portfolio, half in pairs; one at the start."""
-    pairs = state(game)[1].total[:, : game.n_arms].sum(axis=1) / (game.n_arms - 1)
+    pairs = state(game).purse.total[:, : game.n_arms].sum(axis=1) / (game.n_arms - 1)
     mixed: Vector = (portfolio_wealth(game) + pairs) / 2
     return mixed
 
@@ -376,9 +375,9 @@ def test_the_regret_bound_reaches_epsilon_when_the_game_ends_within_it(pool: int
         while not game.finished:
             game.play(rows[game.n_rounds : game.n_rounds + 1])
             if game.n_rounds % 25 == 0 and not game.finished:
-                bounds.append(game.regret_bound)
+                bounds.append(regret_of(game))
         assert all(bound >= 0.05 - 1e-9 for bound in bounds)
-        assert game.reason != "within epsilon" or game.regret_bound <= 0.05 + 1e-9
+        assert game.reason != "within epsilon" or regret_of(game) <= 0.05 + 1e-9
         reasons[game.reason] += 1
     assert reasons["within epsilon"] >= 5
 
@@ -389,8 +388,8 @@ def test_the_regret_bound_is_that_of_the_pairs_at_half_delta() -> None:
     mixed, pairs = after(rows, ConvexBAI(0.1)), PairwiseBAI(0.05, Betting()).start(3)
     pairs.play(rows)
     assert mixed.candidates == pairs.candidates == (0, 1, 2)
-    assert mixed.regret_bound == pytest.approx(pairs.regret_bound, abs=1e-10)
-    np.testing.assert_allclose(mixed.intervals().low, pairs.intervals().low, atol=1e-10)
+    assert regret_of(mixed) == pytest.approx(regret_of(pairs), abs=1e-10)
+    np.testing.assert_allclose(intervals_of(mixed).low, intervals_of(pairs).low, atol=1e-10)
 
 
 # --- settings --------------------------------------------------------------------------------------------------------

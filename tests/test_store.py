@@ -75,8 +75,8 @@ KINDS: dict[str, tuple[Callable[..., Any], Callable[[], dict[str, Any]]]] = {
     "worst": (fails_at_times, lambda: {"items": range(60), "bounds": (0, 1), "on_error": "worst"}),
     "KN": (score, lambda: {"algorithm": bestarm.KimNelson(0.05, 0.2)}),
     "Convex-BAI": (
-        lambda a, i: score(a, i, 0.03),
-        lambda: {"algorithm": bestarm.ConvexBAI(0.1, bestarm.GaussianBernstein()), "in_flight": 2},
+        share,
+        lambda: {"items": range(60), "algorithm": bestarm.ConvexBAI(0.1, bestarm.Portfolio()), "in_flight": 2},
     ),
     "LUCB": (share, lambda: {"algorithm": bestarm.LUCB(0.1, 0.05), "max_queries": 100}),
 }
@@ -159,7 +159,8 @@ def test_plain_sql_reads_schema_version_settings_arms_rounds_scores_and_eliminat
 
 
 def test_weights_of_a_convex_elimination_are_json(tmp_path: Path) -> None:
-    result = run("Convex-BAI", store=tmp_path / "race.sqlite")
+    rule = bestarm.ConvexBAI(0.1, bestarm.ConvexBernstein(1))
+    result = race(lambda arm, seed: float(arm == "best"), ALL, algorithm=rule, store=tmp_path / "race.sqlite")
     stored = rows(tmp_path / "race.sqlite", "SELECT arm, weights FROM eliminations ORDER BY round, arm")
     assert len(stored) > 0
     assert [(ALL[arm], {ALL[int(k)]: w for k, w in json.loads(text).items()}) for arm, text in stored] == [

@@ -35,7 +35,6 @@ from bestarm.comparisons import (
     Portfolio,
     StudentMixture,
 )
-from bestarm.moments import Moments
 from bestarm.racing import (
     EvaluationError,
     Plan,
@@ -72,7 +71,6 @@ __all__ = [
     "HoeffdingRace",
     "Intervals",
     "KimNelson",
-    "Moments",
     "PairwiseBAI",
     "Plan",
     "PoolArms",

@@ -1,4 +1,4 @@
-"""The state that the compiled loops work on: plain arrays, allocated once a game.
+"""What the compiled loops work on: the state of a game, plain arrays allocated once per game, and its rules.
 
 An elimination game lives on a `Board`. Its arrays that are indexed by *place* hold the queried arms ``C`` at the first
 places, in increasing order, and the arms that have left behind them, so that the inner loops run over contiguous
@@ -17,6 +17,20 @@ ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)
 
 # Values of `Board.tally[ENDED]`; a game with one candidate left has ended whatever it says.
 GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
+
+
+class Limits(NamedTuple):
+    """The game ends before it would exceed these."""
+
+    max_rounds: int
+    max_queries: int
+
+
+class Thresholds(NamedTuple):
+    """Slope and offset of consecutive rounds; an infinite slope beats nobody."""
+
+    slopes: NDArray[np.float64]
+    offsets: NDArray[np.float64]
 
 
 class Board(NamedTuple):
@@ -53,6 +67,58 @@ def new_board(n_arms: int) -> Board:
         margin=np.full(K, np.nan),
         tally=np.array([0, 0, K, K, FOREVER, GOING_ON]),
     )
+
+
+class PairRule(NamedTuple):
+    """How a boundary on moments is used: ``j`` beats ``i`` if ``mean_j - mean_i + zone > slope * spread + offset``.
+
+    The spread is the standard deviation of the difference, or with ``linear`` its centred sum of squares as it was
+    after round ``learn_until``. With a positive ``epsilon`` the game also ends when the leader is within it.
+    """
+
+    keep: float
+    zone: float
+    epsilon: float
+    linear: bool = False
+    learn_until: int = FOREVER
+
+
+class ConvexRule(NamedTuple):
+    """How combinations are looked for: how often, of how many arms, with how many steps of the solver."""
+
+    keep: float
+    growth: float  # after a look at round t the next one is at growth * t, rounded up
+    sparsity: int
+    steps: int
+
+
+class ConvexSearch(NamedTuple):
+    """What the search for combinations remembers."""
+
+    weights: NDArray[np.float64]  # (K, K): where the solver starts for each arm
+    proofs: NDArray[np.float64]  # (K, K): the weights that beat an arm
+    counts: NDArray[np.int64]  # rounds looked at, arms solved, signs not certified
+    next_check: NDArray[np.int64]  # (1)
+
+
+def new_search(n_arms: int) -> ConvexSearch:
+    """A search before the first look."""
+    pairs = (n_arms, n_arms)
+    return ConvexSearch(np.zeros(pairs), np.zeros(pairs), np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
+class WealthRule(NamedTuple):
+    """How wealth is made and judged, in units of rewards scaled to an interval of length one."""
+
+    keep: float
+    zone: float
+    epsilon: float
+    scale: float  # brings rewards to length one
+    pool: int  # items of a pool without replacement, 0 if rounds are independent
+    bets: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    cap: float  # the largest share of a purse that one round can lose
+    threshold: float  # of the wealth summed over opponents
 
 
 class Purse(NamedTuple):
@@ -104,6 +170,15 @@ def new_folio(n_arms: int) -> Folio:
 
 
 FIRST_RENEWAL = 8
+
+
+class Wealth(NamedTuple):
+    """The wealth of all bets of a game."""
+
+    sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
+    purse: Purse  # against "not better"
+    near: Purse  # against "not better by more than -epsilon"; of one arm where there is no epsilon
+    folio: Folio  # empty where there are no portfolios
 
 
 class Duel(NamedTuple):

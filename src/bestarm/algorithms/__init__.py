@@ -1,8 +1,8 @@
-"""One file an algorithm; `bestarm.algorithms.game` is the ask/tell state that all share."""
+"""One file per algorithm; `bestarm.algorithms.game` is the ask/tell state that all share."""
 
 from bestarm.algorithms.convex import ConvexBAI
 from bestarm.algorithms.data_kind import DataWarning
-from bestarm.algorithms.game import Algorithm, Elimination, Game, Intervals
+from bestarm.algorithms.game import Algorithm, Elimination, Game, Guarantee, Intervals
 from bestarm.algorithms.hoeffding_race import HoeffdingRace
 from bestarm.algorithms.kim_nelson import KimNelson
 from bestarm.algorithms.lucb import LUCB
@@ -16,6 +16,7 @@ __all__ = [
     "DataWarning",
     "Elimination",
     "Game",
+    "Guarantee",
     "HoeffdingRace",
     "Intervals",
     "KimNelson",

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from bestarm.algorithms.data_kind import DataWatch
-from bestarm.algorithms.elimination import EliminationLearner, Evidence, check_budget
-from bestarm.algorithms.evidence import ConvexEvidence, WealthEvidence
+from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
 from bestarm.checks import check_at_least, check_n_arms, check_open_unit
-from bestarm.comparisons import Boundary, Portfolio
+from bestarm.comparisons import Comparison, Goal, Portfolio
+from bestarm.comparisons.evidence import check_role
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class ConvexBAI:
     """
 
     delta: float = 0.05
-    comparison: Boundary | Portfolio = field(default_factory=Portfolio)
+    comparison: Comparison = field(default_factory=Portfolio)
     keep: float = 1.0
     epsilon: float = 0.0
     max_rounds: int | None = None
@@ -46,11 +45,12 @@ class ConvexBAI:
 
     def __post_init__(self) -> None:
         check_open_unit("delta", self.delta)
+        check_role("ConvexBAI", "combinations", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_at_least("epsilon", self.epsilon, 0)
         check_at_least("check_growth", self.check_growth, 1)
         check_budget(self.max_rounds, self.max_queries)
-        if self.epsilon > 0 and not isinstance(self.comparison, Portfolio):
+        if self.epsilon > 0 and not self.comparison.supports_epsilon:
             raise ValueError(
                 f"epsilon needs comparison=Portfolio(), got epsilon={self.epsilon!r} with {self.comparison}"
             )
@@ -58,14 +58,5 @@ class ConvexBAI:
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
         check_n_arms(n_arms)
-        comparison = self.comparison
-        evidence: Evidence
-        if isinstance(comparison, Portfolio):
-            evidence = WealthEvidence(
-                n_arms, comparison.pairs, self.delta, self.keep, 0.0, self.epsilon, portfolio=True
-            )
-        else:
-            sparsity = getattr(comparison, "sparsity", None) or n_arms
-            evidence = ConvexEvidence(n_arms, comparison, self.delta, self.keep, self.check_growth, sparsity)
-        learner = EliminationLearner(evidence, self.max_rounds, self.max_queries)
-        return Game(n_arms, learner, comparison.bounds, DataWatch(comparison.bounds))
+        goal = Goal(self.delta, self.keep, self.epsilon, check_growth=self.check_growth)
+        return comparison_game(self.comparison, goal, n_arms, self.max_rounds, self.max_queries)

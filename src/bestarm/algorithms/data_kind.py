@@ -6,8 +6,6 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.moments import Moments
-
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10
 SMALL_SPREAD = 0.05
@@ -78,6 +76,6 @@ class DataWatch:
         rows = rows[:, ~np.isnan(rows).any(axis=0)]
         if rows.shape[1] < 2:
             return
-        spread = float(np.sqrt(Moments.of(rows).difference_variances.max()))
+        spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
         if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
             warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=_callers_level())

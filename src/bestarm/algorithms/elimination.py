@@ -1,54 +1,17 @@
-"""The learner of every algorithm that eliminates arms on a board."""
+"""The game of every algorithm that eliminates arms on a board."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import Elimination
-from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, ROUNDS, WITHIN_EPSILON, Board
+from bestarm.algorithms.data_kind import DataWatch
+from bestarm.algorithms.game import Arms, Elimination, Game, Guarantee, Rewards
+from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON, Limits
 from bestarm.checks import check_count
-from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
+from bestarm.comparisons.evidence import Comparison, Evidence, Goal
 
-Rows = NDArray[np.float64]
-
-
-class Evidence(Protocol):
-    """What has been learned about the arms, on a board."""
-
-    @property
-    def board(self) -> Board:
-        """Where the game stands."""
-        ...
-
-    def play(self, rows: Rows, max_rounds: int, max_queries: int) -> int:
-        """Play rounds from whole rows until the end; the number of rows used."""
-        ...
-
-    def diagnostics(self) -> dict[str, int]:
-        """What the evidence counts besides queries."""
-        ...
-
-    def weights(self, arm: int) -> dict[int, float] | None:
-        """The weights of the combination that beat an arm, where combinations are compared."""
-        ...
-
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
-        """A lower confidence bound for ``mu_j - mu_i`` from the rounds that the two shared.
-
-        At the level of one test of the eliminations, or ``simultaneous`` with those of all pairs and both sides.
-        """
-        ...
-
-    def forget(self, arm: int) -> None:
-        """Drop the evidence that others are worse than this arm, which was disqualified in the round now asked."""
-        ...
-
-
-NO_DIFFERENCES = (
-    "this algorithm keeps no statistics of differences: regret_bound and intervals() need a game of PairwiseBAI"
-)
+ENDLESS = Limits(FOREVER, FOREVER)
 
 
 def check_budget(max_rounds: int | None, max_queries: int | None) -> None:
@@ -59,106 +22,78 @@ def check_budget(max_rounds: int | None, max_queries: int | None) -> None:
         check_count("max_queries", max_queries)
 
 
-class BoundaryEvidence:
-    """Moments of the arms, judged by a boundary.
+class EliminationGame(Game):
+    """A board with the evidence on it: who is queried shrinks to those that are not beaten."""
 
-    The kernel is called with the rows, the slopes and offsets of their rounds, the limits, the board, and what is its
-    own (``settings``); it returns the number of rows used.
-    """
+    shrinks: ClassVar[bool] = True
 
     def __init__(
-        self, board: Board, boundary: Boundary, delta: float, kernel: Callable[..., int], settings: tuple[Any, ...]
+        self,
+        evidence: Evidence,
+        bounds: tuple[float, float] | None,
+        guarantee: Guarantee,
+        watch: DataWatch | None = None,
+        limits: Limits = ENDLESS,
     ) -> None:
-        self.board = board
-        self._boundary = boundary
-        self._delta = delta
-        self._kernel = kernel
-        self._settings = settings
-
-    def play(self, rows: Rows, max_rounds: int, max_queries: int) -> int:
-        used, n_rounds = 0, int(self.board.tally[ROUNDS])
-        while used < len(rows):
-            chunk, start = divmod(n_rounds + used, CHUNK)
-            slopes, offsets = boundary_chunk(self._boundary, self.board.arms.size, self._delta, chunk)
-            block = rows[used : used + CHUNK - start]
-            played = self._kernel(
-                block, slopes[start:], offsets[start:], max_rounds, max_queries, self.board, *self._settings
-            )
-            used += played
-            if played < len(block):
-                break
-        return used
-
-    def diagnostics(self) -> dict[str, int]:
-        return {}
-
-    def weights(self, arm: int) -> None:
-        return None
-
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
-        raise TypeError(NO_DIFFERENCES)
-
-    def forget(self, arm: int) -> None:
-        """Nothing to drop: arms that are not queried beat nobody, and every test stands for itself."""
-
-
-class EliminationLearner:
-    """A board with its evidence, and when to stop."""
-
-    def __init__(self, evidence: Evidence, max_rounds: int | None = None, max_queries: int | None = None) -> None:
         n_arms = evidence.board.arms.size
-        if max_queries is not None and max_queries < n_arms:
-            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {max_queries}")
+        super().__init__(n_arms, bounds, guarantee, watch)
+        if limits.max_queries < n_arms:
+            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {limits.max_queries}")
         self.evidence = evidence
         self._board = evidence.board
-        self._max_rounds = FOREVER if max_rounds is None else max_rounds
-        self._max_queries = FOREVER if max_queries is None else max_queries
+        self._limits = limits
         self._read_tally()
 
     def _read_tally(self) -> None:
         tally = self._board.tally.tolist()
-        self.n_rounds, self.n_queries, self._n_queried, self._n_candidates, _, self._ended = tally
+        self.n_rounds, self.n_queries, self._n_queried, self._n_candidates, _, self._ended_by = tally
 
-    def queried(self) -> NDArray[np.int64]:
+    def next_arms(self) -> Arms:
+        """The arms that are still queried, in increasing order."""
         return self._board.arms[: self._n_queried].copy()
-
-    def absorb(self, rows: Rows) -> int:
-        used = self.evidence.play(rows, self._max_rounds, self._max_queries)
-        self._read_tally()
-        return used
 
     @property
     def reason(self) -> str | None:
-        if self._ended == POOL_EXHAUSTED:
+        """Why the game has ended, or None while it goes on."""
+        if self._ended_by == POOL_EXHAUSTED:
             return "pool exhausted"
         if self._n_candidates == 1:
             return "decided"
-        if self._ended == WITHIN_EPSILON:
+        if self._ended_by == WITHIN_EPSILON:
             return "within epsilon"
-        if self.n_rounds >= self._max_rounds or self.n_queries + self._n_queried > self._max_queries:
+        if self.n_rounds >= self._limits.max_rounds or self.n_queries + self._n_queried > self._limits.max_queries:
             return "budget"
         return None
 
+    @property
     def means(self) -> NDArray[np.float64]:
+        """The mean reward of each arm over the rounds in which it was queried; NaN before the first."""
         means = np.empty_like(self._board.means)
         means[self._board.arms] = self._board.means
-        return means
+        return np.where(self.counts > 0, means, np.nan)
 
+    @property
     def counts(self) -> NDArray[np.int64]:
+        """The number of rounds in which each arm was queried."""
         counts: NDArray[np.int64] = np.minimum(self._board.last_round, self.n_rounds)
         return counts
 
+    @property
     def candidates(self) -> tuple[int, ...]:
-        board, m = self._board, self._n_queried
-        return tuple(board.arms[:m][board.bar[:m] == 0].tolist())
+        """The arms that may still be the best, in increasing order."""
+        return tuple(sorted(self._board.arms[self._board.bar == 0].tolist()))
 
+    @property
     def eliminations(self) -> list[Elimination]:
-        standing = self.candidates()
+        """Who was beaten so far, in the order of rounds and arms."""
+        standing = self.candidates
         out = [self._record(int(arm)) for arm in np.flatnonzero(self._board.beaten_round) if arm not in standing]
         return sorted(out, key=lambda elimination: (elimination.round, elimination.arm))
 
+    @property
     def contradiction(self) -> Elimination | None:
-        standing = self.candidates()
+        """None, or the evidence against `best`, if a round beat every candidate that was left."""
+        standing = self.candidates
         return self._record(standing[0]) if self._board.beaten_round[standing[0]] else None
 
     def _record(self, arm: int) -> Elimination:
@@ -171,21 +106,58 @@ class EliminationLearner:
             weights=self.evidence.weights(arm),
         )
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+    @property
+    def diagnostics(self) -> dict[str, int]:
+        """Counts of the work behind the game."""
+        return self.evidence.diagnostics()
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float | None:
+        """A lower confidence bound for ``mu_j - mu_i``, or None where no statistics of differences are kept."""
         return self.evidence.lead_bound(i, j, simultaneous)
 
-    def disqualify(self, arm: int) -> None:
+    @property
+    def no_disqualification(self) -> str | None:
+        """Why an arm cannot be taken out of the game; None where it can."""
+        return self.evidence.no_disqualification
+
+    def withdraw(self, arm: int) -> None:
+        """Query an arm no more, though it may still be the best: what is known of it stays as it is.
+
+        For rounds whose arms somebody else has chosen, from the past alone: a record that is played again.
+        """
         from bestarm.kernels import let_leave
 
+        self._board.last_round[arm] = self.n_rounds
+        let_leave(self._board, self.n_rounds)
+        self._read_tally()
+        self._asked = None
+
+    def _absorb_round(self, asked: Arms, row: Rewards) -> None:
+        self._absorb_block(row)
+
+    def _absorb_block(self, rows: Rewards) -> int:
+        used = self.evidence.play(rows, self._limits)
+        self._read_tally()
+        return used
+
+    def _take_out(self, arm: int) -> None:
         self.evidence.forget(arm)
-        board, t = self._board, self.n_rounds
+        board = self._board
         place = int(np.flatnonzero(board.arms == arm)[0])
         if board.bar[place] == 0.0:
             board.bar[place] = np.inf
             board.tally[CANDIDATES] -= 1
-        board.last_round[arm] = t
-        let_leave(board, t)
-        self._read_tally()
+        self.withdraw(arm)
 
-    def diagnostics(self) -> dict[str, int]:
-        return self.evidence.diagnostics()
+
+def comparison_game(
+    comparison: Comparison, goal: Goal, n_arms: int, max_rounds: int | None, max_queries: int | None
+) -> EliminationGame:
+    """A game by a comparison and what is wanted of it."""
+    guarantee = Guarantee(goal.delta, comparison.assumption, goal.epsilon, goal.indifference_zone, comparison.pool)
+    limits = Limits(
+        FOREVER if max_rounds is None else max_rounds,
+        FOREVER if max_queries is None else max_queries,
+    )
+    watch = DataWatch(comparison.bounds)
+    return EliminationGame(comparison.evidence(n_arms, goal), comparison.bounds, guarantee, watch, limits)

@@ -1,7 +1,9 @@
 """One game: ask which arms to query, tell their rewards, until it is finished."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +12,9 @@ from bestarm.algorithms.data_kind import LOOK, DataWatch
 from bestarm.checks import check_n_arms
 
 LARGEST = float(np.finfo(np.float64).max)
+
+Arms = NDArray[np.int64]
+Rewards = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -26,71 +31,31 @@ class Elimination:
     weights: dict[int, float] | None = None
 
 
-class Learner(Protocol):
-    """What an algorithm knows and decides during one game; `Game` checks what reaches it."""
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds played."""
-        ...
-
-    @property
-    def n_queries(self) -> int:
-        """Queries made."""
-        ...
-
-    def queried(self) -> NDArray[np.int64]:
-        """The arms of the next round, in increasing order."""
-        ...
-
-    def absorb(self, rows: NDArray[np.float64]) -> int:
-        """Play rounds from whole rows (columns not queried are not read) until the end; the number of rows used."""
-        ...
-
-    @property
-    def reason(self) -> str | None:
-        """Why the game ended, or None while it goes on."""
-        ...
-
-    def means(self) -> NDArray[np.float64]:
-        """The mean of each arm over the rounds in which it was queried."""
-        ...
-
-    def counts(self) -> NDArray[np.int64]:
-        """The number of rounds in which each arm was queried."""
-        ...
-
-    def candidates(self) -> tuple[int, ...]:
-        """The arms that may still be the best, in increasing order."""
-        ...
-
-    def eliminations(self) -> list[Elimination]:
-        """Who was beaten so far, in the order of rounds and arms."""
-        ...
-
-    def contradiction(self) -> Elimination | None:
-        """The evidence against the last candidate, where every candidate was beaten in one round."""
-        ...
-
-    def diagnostics(self) -> dict[str, int]:
-        """What the learner counts besides queries."""
-        ...
-
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
-        """A lower confidence bound for ``mu_j - mu_i``; TypeError where no statistics of differences are kept."""
-        ...
-
-    def disqualify(self, arm: int) -> None:
-        """Query this arm no more, and let it beat nobody; TypeError where the guarantee would not survive that."""
-        ...
-
-
 @dataclass(frozen=True)
 class Intervals:
     """Simultaneous confidence intervals: entry ``[i, j]`` is for ``mu_j - mu_i``."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a game promises: with probability at least ``1 - delta`` the best arm stays, if the assumption holds.
+
+    ``delta`` is NaN where nothing is promised. ``epsilon`` is how far behind the best the answer may be; with an
+    ``indifference_zone`` all holds only if the best leads by as much; with a ``pool`` the best is the arm with the
+    largest mean over its so many items.
+    """
+
+    delta: float
+    assumption: str
+    epsilon: float = 0.0
+    indifference_zone: float = 0.0
+    pool: int | None = None
+
+
+NO_GUARANTEE = Guarantee(math.nan, "Its algorithm states no guarantee.")
 
 
 class Algorithm(Protocol):
@@ -102,7 +67,17 @@ class Algorithm(Protocol):
 
 
 class Game:
-    """The state of one game, whatever the algorithm.
+    """The state of one game. As it is, it queries all arms in every round and never ends.
+
+    A kind of game says what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
+    it can do (`shrinks`, `works_ahead`, `no_disqualification`, `lead_bound`). Everything else follows from that.
+
+    Parameters
+    ----------
+    n_arms : the number of arms, at least two
+    bounds : the interval that rewards must lie in, if there is one
+    guarantee : what the game promises
+    watch : looks at the first rounds and warns where they are not what the comparison is made for
 
     Examples
     --------
@@ -118,24 +93,35 @@ class Game:
 
     """
 
+    shrinks: ClassVar[bool] = False  # whether the sets of arms queried only shrink
+    works_ahead: ClassVar[bool] = True  # whether rounds may be asked before earlier ones are told
+
     def __init__(
         self,
         n_arms: int,
-        learner: Learner,
         bounds: tuple[float, float] | None = None,
+        guarantee: Guarantee = NO_GUARANTEE,
         watch: DataWatch | None = None,
     ) -> None:
         check_n_arms(n_arms)
         self.n_arms = n_arms
         self.bounds = bounds
-        self._learner = learner
+        self.guarantee = guarantee
+        self.n_rounds = 0
+        self.n_queries = 0
+        self._sums = np.zeros(n_arms)
+        self._counts = np.zeros(n_arms, dtype=np.int64)
         self._watch = watch
-        self._asked: NDArray[np.int64] | None = None
+        self._asked: Arms | None = None
 
-    @property
-    def finished(self) -> bool:
-        """Whether the game has ended; `reason` says why."""
-        return self._learner.reason is not None
+    # What a kind of game says.
+
+    def next_arms(self) -> Arms:
+        """The arms of the next round, in increasing order."""
+        return np.arange(self.n_arms)
+
+    def learn(self, arms: Arms, rewards: Rewards) -> None:
+        """Take the rewards of a round, which are counted in `means` and `counts` already."""
 
     @property
     def reason(self) -> str | None:
@@ -144,45 +130,17 @@ class Game:
         ``"decided"``: one candidate is left. ``"within epsilon"``: `best` is shown to be within epsilon of every
         candidate. ``"pool exhausted"``: the means over the pool are known. ``"budget"``: the limit is reached.
         """
-        return self._learner.reason
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds played."""
-        return self._learner.n_rounds
-
-    @property
-    def n_queries(self) -> int:
-        """Queries made: one arm in one round is one query."""
-        return self._learner.n_queries
-
-    @property
-    def means(self) -> NDArray[np.float64]:
-        """The mean reward of each arm over the rounds in which it was queried; NaN before the first."""
-        return np.where(self.counts > 0, self._learner.means(), np.nan)
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """The number of rounds in which each arm was queried."""
-        return self._learner.counts()
+        return None
 
     @property
     def candidates(self) -> tuple[int, ...]:
         """The arms that may still be the best, in increasing order."""
-        return self._learner.candidates()
-
-    @property
-    def best(self) -> int:
-        """The candidate with the largest mean so far: the answer, once the game is decided."""
-        if self.n_rounds == 0:
-            raise RuntimeError("no arm leads before the first round: call ask() and tell() first")
-        candidates = np.array(self.candidates)
-        return int(candidates[np.argmax(self._learner.means()[candidates])])
+        return tuple(range(self.n_arms))
 
     @property
     def eliminations(self) -> list[Elimination]:
         """Who was beaten so far, in the order of rounds and arms."""
-        return self._learner.eliminations()
+        return []
 
     @property
     def contradiction(self) -> Elimination | None:
@@ -191,74 +149,157 @@ class Game:
         The candidate with the largest mean then stays. Under the assumptions of the comparison this happens only on
         the event of probability delta on which the guarantee may fail: read it as a warning.
         """
-        return self._learner.contradiction()
+        return None
 
     @property
     def diagnostics(self) -> dict[str, int]:
         """Counts of the work behind the game: of Convex-BAI, how often its solver ran and could not certify a sign."""
-        return self._learner.diagnostics()
+        return {}
 
     @property
-    def regret_bound(self) -> float:
+    def no_disqualification(self) -> str | None:
+        """Why an arm cannot be taken out of the game; None where it can."""
+        return "this game cannot do without an arm that it has asked for: use an elimination algorithm"
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float | None:
+        """A lower confidence bound for ``mu_j - mu_i``, or None where no statistics of differences are kept.
+
+        At the level of one test of an elimination, or ``simultaneous`` with the bounds of all pairs and both sides.
+        """
+        return None
+
+    # What follows.
+
+    @property
+    def finished(self) -> bool:
+        """Whether the game has ended; `reason` says why."""
+        return self.reason is not None
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of rounds in which each arm was queried."""
+        return self._counts.copy()
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean reward of each arm over the rounds in which it was queried; NaN before the first."""
+        counts = self.counts
+        return np.where(counts > 0, self._sums / np.maximum(counts, 1), np.nan)
+
+    @property
+    def best(self) -> int:
+        """The candidate with the largest mean so far: the answer, once the game is decided."""
+        if self.n_rounds == 0:
+            raise RuntimeError("no arm leads before the first round: call ask() and tell() first")
+        candidates = np.array(self.candidates)
+        return int(candidates[np.nanargmax(self.means[candidates])])
+
+    @property
+    def regret_bound(self) -> float | None:
         """How much better than `best` any arm can still be, at level delta, at any time and for free.
 
         With probability at least ``1 - delta``, in all rounds at once, the best arm is a candidate and no arm is better
         than the leader by more than this (Hsu's comparison with the best). It uses the same tests as the eliminations
         and agrees with them. With an indifference zone it holds under its promise only. Infinite before the first
-        look of the comparison.
+        look of the comparison. None where no statistics of differences are kept.
         """
-        best = self.best
-        return max([0.0] + [-self._learner.lead_bound(arm, best, False) for arm in self.candidates if arm != best])
+        best, worst = self.best, 0.0
+        for arm in self.candidates:
+            if arm != best:
+                if (bound := self.lead_bound(arm, best)) is None:
+                    return None
+                worst = max(worst, -bound)
+        return worst
 
-    def lead(self, i: int, j: int) -> tuple[float, float]:
+    def lead(self, i: int, j: int) -> tuple[float, float] | None:
         """By how much arm ``j`` is better than arm ``i``: a lower and an upper bound, at all times, for this pair.
 
         Each side has the level of one test of an elimination, ``delta / (K - 1)``, so a lower bound above 0 is what
-        drops ``i`` where pairs are compared one by one.
+        drops ``i`` where pairs are compared one by one. None where no statistics of differences are kept.
         """
-        return self._learner.lead_bound(i, j, False), -self._learner.lead_bound(j, i, False)
+        low, below = self.lead_bound(i, j), self.lead_bound(j, i)
+        return None if low is None or below is None else (low, -below)
 
-    def intervals(self) -> Intervals:
+    def intervals(self) -> Intervals | None:
         """Simultaneous intervals for all differences of means, at all times together, at level delta.
 
         A statement of another kind than the eliminations: these protect the best arm alone, at ``delta / (K - 1)`` a
         test; intervals for all pairs and both sides need ``delta / (K (K - 1))``. So they are wider, and an arm can be
         out although no interval of it excludes 0. For a pair of which one arm has left, they rest on the rounds that
-        both shared.
+        both shared. None where no statistics of differences are kept.
         """
         low = np.zeros((self.n_arms, self.n_arms))
         for i in range(self.n_arms):
             for j in range(self.n_arms):
                 if i != j:
-                    low[i, j] = self._learner.lead_bound(i, j, True)
+                    if (bound := self.lead_bound(i, j, simultaneous=True)) is None:
+                        return None
+                    low[i, j] = bound
         return Intervals(low, -low.T)
 
-    def ask(self) -> NDArray[np.int64]:
+    def ask(self) -> Arms:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
         if self.finished:
-            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nothing to ask")
+            raise self._ended("ask")
         if self._asked is None:
-            self._asked = self._learner.queried()
+            self._asked = self.next_arms()
         return self._asked.copy()
 
-    def tell(self, rewards: ArrayLike) -> None:
-        """Take the rewards of the arms asked, in the order asked. A refused call changes nothing."""
+    def tell(self, rewards: ArrayLike, arms: Sequence[int] | None = None) -> None:
+        """Take the rewards of the arms asked, in the order asked. A refused call changes nothing.
+
+        With ``arms`` they are of a round that was asked before others were told, and are taken as such, where the game
+        `works_ahead`. (A game that only `shrinks` wants some of the arms of such a round: tell it those it asks for.)
+        """
         if self.finished:
-            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nothing to tell")
-        if self._asked is None:
+            raise self._ended("tell")
+        if arms is not None:
+            asked = np.array(arms, dtype=np.int64)
+        elif self._asked is not None:
+            asked = self._asked
+        else:
             raise RuntimeError("tell() needs the arms of this round: call ask() first")
         values = np.asarray(rewards, dtype=np.float64)
-        if values.shape != self._asked.shape:
+        if values.shape != asked.shape:
             raise ValueError(
-                f"rewards must hold one number for each of the {self._asked.size} arms asked "
-                f"({', '.join(map(str, self._asked))}), got shape {values.shape}"
+                f"rewards must hold one number for each of the {asked.size} arms asked "
+                f"({', '.join(map(str, asked))}), got shape {values.shape}"
             )
+        if arms is not None and not self._may_take(asked):
+            raise ValueError(f"the arms of this round are {self.ask().tolist()}, got {asked.tolist()}")
         row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
-        row[0, self._asked] = values
+        row[0, asked] = values
         self._check(row)
-        asked, self._asked = self._asked, None
-        self._learner.absorb(row)
+        self._asked = None
+        self._absorb_round(asked, row)
         self._look(row, asked)
+
+    def _may_take(self, asked: Arms) -> bool:
+        """Whether the rewards of just these arms can be a round."""
+        if self.shrinks or not self.works_ahead:
+            return np.array_equal(asked, self.ask())
+        return asked.size > 0 and asked.min() >= 0 and asked.max() < self.n_arms and np.unique(asked).size == asked.size
+
+    def play(self, rows: ArrayLike) -> int:
+        """Play many rounds at once from whole rows, one column per arm; returns the number of rows used.
+
+        The same as one `ask` and `tell` per row: only the columns that would have been asked are counted and used. Rows
+        after the end of the game are left. All numbers must be finite and within the bounds.
+        """
+        if self.finished:
+            raise self._ended("play")
+        block = np.ascontiguousarray(rows, dtype=np.float64)
+        if block.ndim != 2 or block.shape[1] != self.n_arms:
+            raise ValueError(f"rows must have shape (n_rounds, {self.n_arms}), got {block.shape}")
+        if block.shape[0] == 0:
+            return 0
+        self._check(block)
+        self._asked = None
+        used = self._absorb_block(block)
+        if self._watch is not None:
+            queried_all_along = np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))
+            self._look(block[:used], queried_all_along)
+        return used
 
     def disqualify(self, arm: int) -> None:
         """Take an arm out that cannot be evaluated: from the round now asked on it is neither queried nor compared.
@@ -267,42 +308,47 @@ class Game:
         has eliminated before stays eliminated. (The decision may rest on the round now asked: `docs/theory.md`.)
         """
         if self.finished:
-            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nobody to disqualify")
+            raise self._ended("disqualify")
         if arm not in self.ask():
             raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
         if self.candidates == (arm,):
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")
-        self._learner.disqualify(arm)
+        if self.no_disqualification is not None:
+            raise TypeError(self.no_disqualification)
+        self._take_out(arm)
         self._asked = None
 
-    def play(self, rows: ArrayLike) -> int:
-        """Play many rounds at once from whole rows, one column an arm; returns the number of rows used.
+    def _absorb_round(self, asked: Arms, row: Rewards) -> None:
+        """Count a round, of which ``row`` holds all columns, and learn from it."""
+        rewards = row[0, asked]
+        self._sums[asked] += rewards
+        self._counts[asked] += 1
+        self.n_rounds += 1
+        self.n_queries += asked.size
+        self.learn(asked, rewards)
 
-        The same as one `ask` and `tell` a row: only the columns that would have been asked are counted and used. Rows
-        after the end of the game are left. All numbers must be finite and within the bounds.
-        """
-        if self.finished:
-            raise RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: nothing to play")
-        block = np.ascontiguousarray(rows, dtype=np.float64)
-        if block.ndim != 2 or block.shape[1] != self.n_arms:
-            raise ValueError(f"rows must have shape (n_rounds, {self.n_arms}), got {block.shape}")
-        if block.shape[0] == 0:
-            return 0
-        self._check(block)
-        self._asked = None
-        used = self._learner.absorb(block)
-        if self._watch is not None:
-            queried_all_along = np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))
-            self._look(block[:used], queried_all_along)
-        return used
+    def _absorb_block(self, rows: Rewards) -> int:
+        """Absorb rows until the end; the number of rows used."""
+        for used in range(len(rows)):
+            if self.finished:
+                return used
+            self._absorb_round(self.next_arms(), rows[used : used + 1])
+        return len(rows)
 
-    def _look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> None:
+    def _take_out(self, arm: int) -> None:
+        """Query an arm no more, where the game can do without it."""
+
+    def _ended(self, wanted: str) -> RuntimeError:
+        what = "nobody to disqualify" if wanted == "disqualify" else f"nothing to {wanted}"
+        return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")
+
+    def _look(self, rows: Rewards, arms: Arms) -> None:
         """Show the first rounds to the watch, until it has seen enough; it may warn, and warnings may be errors."""
         watch, self._watch = self._watch, None
         if watch is not None and watch.look(rows, arms):
             self._watch = watch
 
-    def _check(self, rows: NDArray[np.float64]) -> None:
+    def _check(self, rows: Rewards) -> None:
         """Refuse rewards that are not finite or out of bounds."""
         from bestarm.kernels import all_within
 

@@ -1,23 +1,20 @@
 """The Hoeffding race with known variances, a baseline of the paper."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import BoundaryEvidence, EliminationLearner
-from bestarm.algorithms.game import Game
-from bestarm.algorithms.variances import KnownVariances, check_variances, variance_vector
-from bestarm.board import new_board
+from bestarm.algorithms.elimination import EliminationGame
+from bestarm.algorithms.game import Game, Guarantee
+from bestarm.algorithms.variances import KNOWN_VARIANCES, KnownVariances, check_variances, variance_vector
 from bestarm.checks import check_open_unit
+from bestarm.comparisons.boundary import BoundaryEvidence
 
 
 @dataclass(frozen=True)
 class ChernoffIntervals:
-    """One interval an arm of known variance: ``mean +- sigma_i sqrt(2 log(2 K t (t + 1) / delta) / t)``."""
-
-    bounds: ClassVar[None] = None
+    """One interval per arm of known variance: ``mean +- sigma_i sqrt(2 log(2 K t (t + 1) / delta) / t)``."""
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -62,7 +59,6 @@ class HoeffdingRace:
         from bestarm.kernels import race_intervals
 
         variances = variance_vector(self.variances, n_arms)
-        board = new_board(n_arms)
-        board.own[:] = variances
-        evidence = BoundaryEvidence(board, ChernoffIntervals(), self.delta, race_intervals, (False,))
-        return Game(n_arms, EliminationLearner(evidence))
+        evidence = BoundaryEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, False)
+        evidence.board.own[:] = variances
+        return EliminationGame(evidence, None, Guarantee(self.delta, KNOWN_VARIANCES))

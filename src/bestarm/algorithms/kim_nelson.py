@@ -1,15 +1,16 @@
 """Kim and Nelson's KN procedure, the classic of ranking and selection with common random numbers."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import BoundaryEvidence, EliminationLearner
-from bestarm.algorithms.game import Game
-from bestarm.board import new_board
+from bestarm.algorithms.elimination import EliminationGame
+from bestarm.algorithms.game import Game, Guarantee
+from bestarm.board import PairRule
 from bestarm.checks import check_count, check_n_arms, check_open_unit, check_positive
+from bestarm.comparisons.boundary import BoundaryEvidence
+from bestarm.comparisons.evidence import GAUSSIAN
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,6 @@ class TriangularRegion:
 
     indifference_zone: float
     first_rounds: int
-
-    bounds: ClassVar[None] = None
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -84,6 +83,7 @@ class KimNelson:
         if self.delta >= (n_arms - 1) / 2:
             raise ValueError(f"delta must be below (K - 1) / 2 = {(n_arms - 1) / 2} for KN, got {self.delta!r}")
         region = TriangularRegion(self.indifference_zone, self.first_rounds)
-        settings = (1.0, 0.0, 0.0, True, self.first_rounds)
-        evidence = BoundaryEvidence(new_board(n_arms), region, self.delta, race_pairs, settings)
-        return Game(n_arms, EliminationLearner(evidence))
+        rule = PairRule(keep=1.0, zone=0.0, epsilon=0.0, linear=True, learn_until=self.first_rounds)
+        evidence = BoundaryEvidence(n_arms, region, self.delta, race_pairs, rule)
+        promise = Guarantee(self.delta, GAUSSIAN, indifference_zone=self.indifference_zone)
+        return EliminationGame(evidence, None, promise)

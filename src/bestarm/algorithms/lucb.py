@@ -6,19 +6,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import NO_DIFFERENCES
-from bestarm.algorithms.game import Elimination, Game
-from bestarm.algorithms.variances import KnownVariances, check_variances, variance_vector
-from bestarm.board import QUERIES, ROUNDS, new_duel
+from bestarm.algorithms.game import Arms, Elimination, Game, Guarantee, Rewards
+from bestarm.algorithms.variances import KNOWN_VARIANCES, KnownVariances, check_variances, variance_vector
+from bestarm.board import Thresholds, new_duel
 from bestarm.checks import check_open_unit
-from bestarm.comparisons.boundary import CHUNK, boundary_chunk
+from bestarm.comparisons.boundary import in_chunks, thresholds_after
 
 
 @dataclass(frozen=True)
 class LUCBIntervals:
     """LUCB's radius ``sigma_i sqrt(2 log(5 K t^4 / (4 delta)) / n_i)``, without its ``sigma_i / sqrt(n_i)``."""
-
-    bounds: ClassVar[None] = None
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -60,81 +57,70 @@ class LUCB:
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
         sds = np.sqrt(variance_vector(self.variances, n_arms))
-        return Game(n_arms, _LUCBLearner(sds, self.delta))
+        return LUCBGame(sds, self.delta)
 
 
-class _LUCBLearner:
+class LUCBGame(Game):
     """Counts and sums of each arm; the pair of the next round."""
+
+    works_ahead: ClassVar[bool] = False
 
     def __init__(self, sds: NDArray[np.float64], delta: float) -> None:
         from bestarm.kernels import lucb
 
+        super().__init__(sds.size, guarantee=Guarantee(delta, KNOWN_VARIANCES))
         self._kernel = lucb
         self._duel = new_duel(sds.size)
+        self._sums, self._counts = self._duel.sums, self._duel.counts
         self._sds = sds
-        self._delta = delta
         self._decided = False
 
-    @property
-    def n_rounds(self) -> int:
-        return int(self._duel.tally[ROUNDS])
-
-    @property
-    def n_queries(self) -> int:
-        return int(self._duel.tally[QUERIES])
-
-    def queried(self) -> NDArray[np.int64]:
-        return np.arange(self._sds.size) if self.n_rounds == 0 else np.sort(self._duel.pair)
-
-    def absorb(self, rows: NDArray[np.float64]) -> int:
-        used = 0
-        while used < len(rows) and not self._decided:
-            start = self.n_rounds % CHUNK
-            block = rows[used : used + CHUNK - start]
-            n_used, self._decided = self._kernel(block, self._widths()[start:], self._sds, self._duel)
-            used += n_used
-        return used
-
-    def _widths(self) -> NDArray[np.float64]:
-        return boundary_chunk(LUCBIntervals(), self._sds.size, self._delta, self.n_rounds // CHUNK)[0]
+    def next_arms(self) -> Arms:
+        """All arms at first, then the leader and its challenger."""
+        return np.arange(self.n_arms) if self.n_rounds == 0 else np.sort(self._duel.pair)
 
     @property
     def reason(self) -> str | None:
+        """Why the game has ended, or None while it goes on."""
         return "decided" if self._decided else None
 
-    def means(self) -> NDArray[np.float64]:
-        return self._duel.sums / np.maximum(self._duel.counts, 1)
-
-    def counts(self) -> NDArray[np.int64]:
-        return self._duel.counts.copy()
-
+    @property
     def candidates(self) -> tuple[int, ...]:
-        return (int(self._duel.pair[0]),) if self._decided else tuple(range(self._sds.size))
+        """All arms until the end."""
+        return (int(self._duel.pair[0]),) if self._decided else super().candidates
 
+    @property
     def eliminations(self) -> list[Elimination]:
+        """Everybody but the winner, at the end."""
         if not self._decided:
             return []
-        chunk, place = divmod(self.n_rounds - 1, CHUNK)
-        width = boundary_chunk(LUCBIntervals(), self._sds.size, self._delta, chunk)[0][place]
-        means, radii = self.means(), width * self._sds / np.sqrt(self._duel.counts)
-        leader = int(self._duel.pair[0])
+        width = self._thresholds(self.n_rounds - 1).slopes[0]
+        means, radii = self.means, width * self._sds / np.sqrt(self._counts)
+        leader = self.candidates[0]
         margins = (means[leader] - radii[leader]) - (means + radii)
         return [
             Elimination(arm=arm, round=self.n_rounds, by=leader, margin=float(margins[arm]))
-            for arm in range(means.size)
+            for arm in range(self.n_arms)
             if arm != leader
         ]
 
-    def contradiction(self) -> None:
-        return None
+    @property
+    def no_disqualification(self) -> str:
+        """Why an arm cannot be taken out of the game."""
+        return "LUCB asks for two arms at a time and cannot do without one of them: use an elimination algorithm"
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
-        raise TypeError(NO_DIFFERENCES)
+    def _thresholds(self, n_rounds: int) -> Thresholds:
+        return thresholds_after(LUCBIntervals(), self.n_arms, self.guarantee.delta, n_rounds)
 
-    def disqualify(self, arm: int) -> None:
-        raise TypeError(
-            "LUCB asks for two arms at a time and cannot do without one of them: use an elimination algorithm"
-        )
+    def _absorb_round(self, asked: Arms, row: Rewards) -> None:
+        self._absorb_block(row)
 
-    def diagnostics(self) -> dict[str, int]:
-        return {}
+    def _absorb_block(self, rows: Rewards) -> int:
+        used = 0
+        for block, widths in in_chunks(rows, LUCBIntervals(), self.n_arms, self.guarantee.delta, self.n_rounds):
+            n_used, self._decided = self._kernel(block, widths.slopes, self._sds, self._duel)
+            used += n_used
+            if self._decided:
+                break
+        self.n_rounds, self.n_queries = self._duel.tally.tolist()
+        return used

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from bestarm.algorithms.data_kind import DataWatch
-from bestarm.algorithms.elimination import EliminationLearner, Evidence, check_budget
-from bestarm.algorithms.evidence import PairEvidence, WealthEvidence
+from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
 from bestarm.checks import check_at_least, check_n_arms, check_open_unit
-from bestarm.comparisons import Betting, Boundary, StudentMixture
+from bestarm.comparisons import Comparison, Goal, StudentMixture
+from bestarm.comparisons.evidence import check_role
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class PairwiseBAI:
     """
 
     delta: float = 0.05
-    comparison: Boundary | Betting = field(default_factory=StudentMixture)
+    comparison: Comparison = field(default_factory=StudentMixture)
     keep: float = 1.0
     epsilon: float = 0.0
     indifference_zone: float = 0.0
@@ -55,6 +54,7 @@ class PairwiseBAI:
 
     def __post_init__(self) -> None:
         check_open_unit("delta", self.delta)
+        check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_at_least("epsilon", self.epsilon, 0)
         check_at_least("indifference_zone", self.indifference_zone, 0)
@@ -63,11 +63,5 @@ class PairwiseBAI:
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
         check_n_arms(n_arms)
-        comparison = self.comparison
-        evidence: Evidence
-        if isinstance(comparison, Betting):
-            evidence = WealthEvidence(n_arms, comparison, self.delta, self.keep, self.indifference_zone, self.epsilon)
-        else:
-            evidence = PairEvidence(n_arms, comparison, self.delta, self.keep, self.indifference_zone, self.epsilon)
-        learner = EliminationLearner(evidence, self.max_rounds, self.max_queries)
-        return Game(n_arms, learner, comparison.bounds, DataWatch(comparison.bounds))
+        goal = Goal(self.delta, self.keep, self.epsilon, self.indifference_zone)
+        return comparison_game(self.comparison, goal, n_arms, self.max_rounds, self.max_queries)

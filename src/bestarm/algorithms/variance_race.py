@@ -1,4 +1,4 @@
-"""Successive elimination with empirical variances, one interval an arm: a baseline of the paper."""
+"""Successive elimination with empirical variances, one interval per arm: a baseline of the paper."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.elimination import BoundaryEvidence, EliminationLearner
-from bestarm.algorithms.game import Game
-from bestarm.board import new_board
+from bestarm.algorithms.elimination import EliminationGame
+from bestarm.algorithms.game import Game, Guarantee
 from bestarm.checks import check_choice, check_n_arms, check_open_unit
-from bestarm.comparisons import Boundary
+from bestarm.comparisons.boundary import BoundaryEvidence
+from bestarm.comparisons.evidence import bounded
 from bestarm.comparisons.gaussian_bernstein import variance_inflation
 
 Rewards = Literal["gaussian", "bounded"]
@@ -21,6 +21,7 @@ class GaussianIntervals:
     """``mean +- alpha sqrt(2 f(alpha) Vhat_i)`` with ``alpha = sqrt(log(4 K t (t + 1) / delta) / (t - 1))``, t >= 2."""
 
     bounds: ClassVar[None] = None
+    assumption: ClassVar[str] = "It assumes that the items are independent and the scores of each arm Gaussian."
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -37,6 +38,7 @@ class BernsteinIntervals:
     """``mean +- (sd_t sqrt(2 x / t) + 3 x / t)``, ``x = log(3 K t (t + 1) / delta)``, ``sd_t`` with divisor ``t``."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    assumption: ClassVar[str] = bounded(bounds)
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -50,7 +52,7 @@ class BernsteinIntervals:
 
 @dataclass(frozen=True)
 class VarianceRace:
-    """Successive elimination with one interval an arm and its empirical variance (Section 7 of the paper).
+    """Successive elimination with one interval per arm and its empirical variance (Section 7 of the paper).
 
     An arm is dropped at once when its interval lies below that of another. Adapts to the variance of each arm, blind
     to correlation.
@@ -85,6 +87,6 @@ class VarianceRace:
         from bestarm.kernels import race_intervals
 
         check_n_arms(n_arms)
-        intervals: Boundary = GaussianIntervals() if self.rewards == "gaussian" else BernsteinIntervals()
-        evidence = BoundaryEvidence(new_board(n_arms), intervals, self.delta, race_intervals, (True,))
-        return Game(n_arms, EliminationLearner(evidence), intervals.bounds)
+        intervals = GaussianIntervals() if self.rewards == "gaussian" else BernsteinIntervals()
+        evidence = BoundaryEvidence(n_arms, intervals, self.delta, race_intervals, True)
+        return EliminationGame(evidence, intervals.bounds, Guarantee(self.delta, intervals.assumption))

@@ -9,6 +9,11 @@ from bestarm.checks import check_n_arms, finite_vector, refuse_first
 
 KnownVariances = float | tuple[float, ...]
 
+KNOWN_VARIANCES = (
+    "It assumes that the items are independent and the scores of each arm Gaussian, or sub-Gaussian, with at most the "
+    "variance given."
+)
+
 
 class _Settings(Protocol):
     @property
@@ -31,7 +36,7 @@ _RULE = "must be finite and at least 0"
 
 
 def variance_vector(variances: KnownVariances, n_arms: int) -> NDArray[np.float64]:
-    """One variance an arm."""
+    """One variance per arm."""
     check_n_arms(n_arms)
     values = np.asarray(variances, dtype=np.float64)
     if values.ndim == 1 and values.size != n_arms:

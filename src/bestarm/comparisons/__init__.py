@@ -1,9 +1,11 @@
-"""Who is beaten, and by how much evidence: one file a comparison."""
+"""Who is beaten, and by how much evidence: one file per comparison."""
 
 from bestarm.comparisons.betting import Betting
-from bestarm.comparisons.boundary import Boundary
+from bestarm.comparisons.boundary import Boundary, PairBoundary
 from bestarm.comparisons.convex_bernstein import ConvexBernstein
+from bestarm.comparisons.convex_boundary import ConvexBoundary
 from bestarm.comparisons.empirical_bernstein import EmpiricalBernstein
+from bestarm.comparisons.evidence import Comparison, Evidence, Goal
 from bestarm.comparisons.gaussian_bernstein import GaussianBernstein
 from bestarm.comparisons.portfolio import Portfolio
 from bestarm.comparisons.student_mixture import StudentMixture
@@ -11,9 +13,14 @@ from bestarm.comparisons.student_mixture import StudentMixture
 __all__ = [
     "Betting",
     "Boundary",
+    "Comparison",
     "ConvexBernstein",
+    "ConvexBoundary",
     "EmpiricalBernstein",
+    "Evidence",
     "GaussianBernstein",
+    "Goal",
+    "PairBoundary",
     "Portfolio",
     "StudentMixture",
 ]

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from bestarm.checks import check_bounds, check_count, finite_tuple, normalised_weights, refuse_first
+from bestarm.comparisons.evidence import Evidence, Goal, Role, bounded
+from bestarm.comparisons.wealth import CAP, WealthEvidence
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
 # by benchmarks/betting_grid.py.
 BETS = tuple(0.95 * 0.5**k for k in range(8))
-CAP = 0.99  # the largest share of the purse that one round can lose
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Betting:
     bounds: tuple[float, float] = (0.0, 1.0)
     pool: int | None = None
 
+    role: ClassVar[Role] = "pairs"
+    supports_epsilon: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "bets", finite_tuple("bets", self.bets))
         bets = np.array(self.bets)
@@ -60,6 +65,15 @@ class Betting:
         object.__setattr__(self, "bounds", check_bounds(self.bounds))
         if self.pool is not None:
             check_count("pool", self.pool, least=2)
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on."""
+        return bounded(self.bounds)
+
+    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
+        """The wealth of the bets in a new game."""
+        return WealthEvidence(n_arms, self, goal)
 
     @property
     def scale(self) -> float:

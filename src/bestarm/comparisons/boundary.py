@@ -1,15 +1,22 @@
-"""What a moment-based comparison is: a boundary for the lead of one arm over another.
+"""Comparisons on moments: a boundary for the lead of one arm over another.
 
-Arm ``j`` beats arm ``i`` after round ``t`` when ``mean_j - mean_i > slope_t * spread_ij + offset_t``. Slopes and
-offsets depend on the round, the number of arms and delta only, so they are computed once for a chunk of rounds and
-shared by every pair, every game and every thread.
+Arm ``j`` beats arm ``i`` after round ``t`` when ``mean_j - mean_i > slope_t * sd_ij + offset_t``, with ``sd_ij`` the
+standard deviation of the difference. Slopes and offsets depend on the round, the number of arms and delta only, so they
+are computed once for a chunk of rounds and shared by every pair, every game and every thread.
 """
 
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bestarm.board import QUERIED, ROUNDS, Limits, PairRule, Thresholds
+from bestarm.comparisons.evidence import Evidence, Goal, Role, shared_rounds
+
+Array = NDArray[np.float64]
 
 CHUNK = 2048  # rounds computed together: rounds 1..2048, 2049..4096, ...
 LARGEST_SLOPE = 1e150  # its square is still a number; beyond it a boundary counts as infinite
@@ -17,41 +24,133 @@ CHUNKS_REMEMBERED = 4096  # 16 bytes a round: at most 64 MiB, four million round
 
 
 class Boundary(Protocol):
-    """Settings of a comparison; hashable, so that its slopes can be shared."""
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The interval that rewards must lie in, if the comparison needs one."""
-        ...
+    """Slope and offset of each round: of the lead of a pair, of the interval of one arm, of KN's region."""
 
     def __hash__(self) -> int: ...
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Slope and offset after each of these rounds; an infinite slope beats nobody."""
         ...
 
 
 @lru_cache(maxsize=CHUNKS_REMEMBERED)
-def boundary_chunk(
-    comparison: Boundary, n_arms: int, delta: float, index: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def boundary_chunk(boundary: Boundary, n_arms: int, delta: float, index: int) -> Thresholds:
     """Slopes and offsets of rounds ``index * CHUNK + 1`` to ``(index + 1) * CHUNK``, read-only."""
     rounds = np.arange(index * CHUNK + 1, (index + 1) * CHUNK + 1, dtype=np.float64)
-    slopes, offsets = comparison.boundary(rounds, n_arms, delta)
+    slopes, offsets = boundary.boundary(rounds, n_arms, delta)
     slopes[slopes > LARGEST_SLOPE] = np.inf
     slopes.setflags(write=False)
     offsets.setflags(write=False)
-    return slopes, offsets
+    return Thresholds(slopes, offsets)
 
 
-def paper_alpha(rounds: NDArray[np.float64], n_arms: int, delta: float, first_round: int = 3) -> NDArray[np.float64]:
+def thresholds_after(boundary: Boundary, n_arms: int, delta: float, n_rounds: int) -> Thresholds:
+    """Slopes and offsets of the rounds after the first ``n_rounds``, as far as their chunk goes."""
+    chunk, start = divmod(n_rounds, CHUNK)
+    slopes, offsets = boundary_chunk(boundary, n_arms, delta, chunk)
+    return Thresholds(slopes[start:], offsets[start:])
+
+
+def in_chunks(
+    rows: Array, boundary: Boundary, n_arms: int, delta: float, n_rounds: int
+) -> Iterator[tuple[Array, Thresholds]]:
+    """Rows that follow the first ``n_rounds``, in blocks with the thresholds of their rounds."""
+    used = 0
+    while used < len(rows):
+        thresholds = thresholds_after(boundary, n_arms, delta, n_rounds + used)
+        block = rows[used : used + thresholds.slopes.size]
+        yield block, thresholds
+        used += len(block)
+
+
+class BoundaryEvidence(Evidence):
+    """Moments of the arms, judged by a boundary.
+
+    The kernel is called with the rows, the thresholds of their rounds, the limits, the board, and what is its own; it
+    returns the number of rows used.
+    """
+
+    def __init__(self, n_arms: int, boundary: Boundary, delta: float, kernel: Callable[..., int], *own: Any) -> None:
+        super().__init__(n_arms)
+        self._boundary = boundary
+        self._delta = delta
+        self._kernel = kernel
+        self._own = own
+
+    def play(self, rows: Array, limits: Limits) -> int:
+        """Play rounds from whole rows until the end; the number of rows used."""
+        board, used = self.board, 0
+        for block, thresholds in in_chunks(
+            rows, self._boundary, board.arms.size, self._delta, int(board.tally[ROUNDS])
+        ):
+            played = self._kernel(block, thresholds, limits, board, *self._own)
+            used += played
+            if played < len(block):
+                break
+        return used
+
+
+class PairEvidence(BoundaryEvidence):
+    """Moments of all differences, judged by the boundary of a comparison of pairs."""
+
+    def __init__(self, n_arms: int, boundary: Boundary, goal: Goal) -> None:
+        from bestarm.kernels import race_pairs
+
+        rule = PairRule(float(goal.keep), float(goal.indifference_zone), float(goal.epsilon))
+        super().__init__(n_arms, boundary, goal.delta, race_pairs, rule)
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        """A lower confidence bound for ``mu_j - mu_i``: where the boundary lies below the lead seen."""
+        n, K = shared_rounds(self.board, i, j), self.board.arms.size
+        if n < 2:
+            return -np.inf
+        delta = self._delta / K if simultaneous else self._delta
+        slopes, offsets = thresholds_after(self._boundary, K, delta, n - 1)
+        if np.isinf(slopes[0]):
+            return -np.inf
+        lead, square = self._lead_and_square(i, j)
+        return float(lead - slopes[0] * np.sqrt(square / (n - 1)) - offsets[0])
+
+    def _lead_and_square(self, i: int, j: int) -> tuple[float, float]:
+        """``mean_j - mean_i`` over the rounds shared, and the centred sum of squares of the difference."""
+        board = self.board
+        a, b = (int(np.flatnonzero(board.arms == arm)[0]) for arm in (i, j))
+        both_queried = max(a, b) < board.tally[QUERIED]
+        lead = board.means[b] - board.means[a] if both_queried else board.parted[i, j]
+        return float(lead), float(board.squares[max(a, b), min(a, b)])
+
+
+class PairBoundary:
+    """A comparison of pairs that is a boundary. A kind of it is a frozen dataclass with a method ``boundary``.
+
+    Its guarantee: with probability at least ``1 - delta`` no arm ever beats the best one.
+    """
+
+    role: ClassVar[Role] = "pairs"
+    bounds: ClassVar[tuple[float, float] | None] = None
+    pool: ClassVar[int | None] = None
+    supports_epsilon: ClassVar[bool] = True
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on, in a sentence for the reader of a result."""
+        return f"It assumes what {type(self).__name__} assumes: see its documentation."
+
+    @abstractmethod
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
+        """Slope and offset after each of these rounds; an infinite slope beats nobody."""
+
+    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
+        """The evidence of a new game: moments of all differences."""
+        return PairEvidence(n_arms, self, goal)
+
+
+def paper_alpha(rounds: Array, n_arms: int, delta: float, first_round: int = 3) -> Array:
     """The paper's ``alpha(t, delta) = sqrt(log(1 / delta_t) / (t - 1))``, ``delta_t = delta / (2 K^2 t (t + 1))``.
 
     Infinite before ``first_round``: Algorithm 1 plays two rounds before it looks.
     """
     t = np.maximum(rounds, first_round)
     log_inverse_delta_t = np.log(2.0 * n_arms**2 * t * (t + 1.0)) - np.log(delta)
-    alpha: NDArray[np.float64] = np.sqrt(log_inverse_delta_t / (t - 1.0))
+    alpha: Array = np.sqrt(log_inverse_delta_t / (t - 1.0))
     return np.where(rounds < first_round, np.inf, alpha)

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_count
 from bestarm.comparisons.boundary import paper_alpha
+from bestarm.comparisons.convex_boundary import ConvexBoundary
+from bestarm.comparisons.evidence import bounded
 
 
 @dataclass(frozen=True)
-class ConvexBernstein:
+class ConvexBernstein(ConvexBoundary):
     """The paper's test of an arm against convex combinations of the others, for rewards in [0, 1] (appendix B).
 
     After round ``t >= 3`` the weights ``w`` on the other queried arms beat arm ``i`` when
@@ -44,6 +46,7 @@ class ConvexBernstein:
     sparsity: int | None = None
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    assumption: ClassVar[str] = bounded(bounds)
 
     def __post_init__(self) -> None:
         if self.sparsity is not None:

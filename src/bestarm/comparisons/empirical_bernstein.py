@@ -6,11 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.comparisons.boundary import paper_alpha
+from bestarm.comparisons.boundary import PairBoundary, paper_alpha
+from bestarm.comparisons.evidence import bounded
 
 
 @dataclass(frozen=True)
-class EmpiricalBernstein:
+class EmpiricalBernstein(PairBoundary):
     """The paper's test for rewards in [0, 1], from the empirical Bernstein inequality (Section 4).
 
     After round ``t >= 3`` arm ``j`` beats arm ``i`` when
@@ -30,6 +31,7 @@ class EmpiricalBernstein:
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    assumption: ClassVar[str] = bounded(bounds)
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import check_choice
-from bestarm.comparisons.boundary import paper_alpha
+from bestarm.comparisons.boundary import PairBoundary, paper_alpha
+from bestarm.comparisons.evidence import GAUSSIAN
 
 Inflation = Literal["proved", "published"]
 
@@ -30,7 +31,7 @@ def variance_inflation(x: NDArray[np.float64], f: Inflation = "proved") -> NDArr
 
 
 @dataclass(frozen=True)
-class GaussianBernstein:
+class GaussianBernstein(PairBoundary):
     """The paper's test for jointly Gaussian rewards of unknown covariance (Section 5, eq. 7).
 
     After round ``t >= 3`` arm ``j`` beats arm ``i`` when
@@ -55,7 +56,7 @@ class GaussianBernstein:
 
     f: Inflation = "proved"
 
-    bounds: ClassVar[None] = None
+    assumption: ClassVar[str] = GAUSSIAN
 
     def __post_init__(self) -> None:
         check_choice("f", self.f, ("proved", "published"))

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bestarm.comparisons.betting import BETS, Betting
+from bestarm.comparisons.evidence import Evidence, Goal, Role, bounded
+from bestarm.comparisons.wealth import PortfolioEvidence
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,9 @@ class Portfolio:
     bounds: tuple[float, float] = (0.0, 1.0)
     pool: int | None = None
 
+    role: ClassVar[Role] = "combinations"
+    supports_epsilon: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         for name, value in vars(self.pairs).items():  # checked and brought into shape by Betting
             object.__setattr__(self, name, value)
@@ -47,3 +53,12 @@ class Portfolio:
     def pairs(self) -> Betting:
         """The bets on single differences."""
         return Betting(self.bets, self.weights, self.bounds, self.pool)
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on."""
+        return bounded(self.bounds)
+
+    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
+        """The wealth of the portfolios and of the bets on single differences in a new game."""
+        return PortfolioEvidence(n_arms, self.pairs, goal)

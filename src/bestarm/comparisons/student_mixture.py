@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.checks import check_count, finite_tuple, normalised_weights, refuse_first
+from bestarm.comparisons.boundary import PairBoundary
+from bestarm.comparisons.evidence import GAUSSIAN
 
 Array = NDArray[np.float64]
 
@@ -19,7 +21,7 @@ TOLERANCE = 1e-8  # of Newton's method before it is polished; it converges quadr
 
 
 @dataclass(frozen=True)
-class StudentMixture:
+class StudentMixture(PairBoundary):
     """Sequential t-tests of every difference, mixed over the effect size: for Gaussian rewards of unknown covariance.
 
     For the differences ``D_s = X_j,s - X_i,s`` of ``n`` rounds, with ``S`` their sum and ``Q`` their sum of squares,
@@ -29,7 +31,7 @@ class StudentMixture:
     where ``F_n`` is the distribution function of Student's t with ``n`` degrees of freedom: the likelihood ratio of
     effect sizes ``mu / sigma`` with a half-normal prior of precision ``c`` against ``mu = 0``, with the right Haar
     prior on ``sigma``. Arm ``j`` beats arm ``i`` when ``E_n > (K - 1) / delta``. ``E_n`` increases in the mean over the
-    standard deviation of the differences, so this is a boundary: one slope a round, for all pairs.
+    standard deviation of the differences, so this is a boundary: one slope per round, for all pairs.
 
     **Guarantee.** Rounds independent and identically distributed, rewards jointly Gaussian, one best arm: with
     probability at least ``1 - delta`` the best arm is never beaten. (For each other arm ``E_n`` is dominated by a test
@@ -62,7 +64,7 @@ class StudentMixture:
     weights: Sequence[float] | None = None
     first_rounds: int = 2
 
-    bounds: ClassVar[None] = None
+    assumption: ClassVar[str] = GAUSSIAN
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "precisions", finite_tuple("precisions", self.precisions))

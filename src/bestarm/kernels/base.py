@@ -1,26 +1,15 @@
-"""What all games on a board share: absorbing means, marking who is beaten, eliminating, leaving.
+"""What all games on a board share: marking who is beaten, eliminating, leaving, and checks of whole rows.
 
 No kernel validates; the arrays of `bestarm.board` are changed in place; every kernel releases the GIL and is cached on
 disk. Rows hold the rewards of *all* arms, but only the columns of the arms queried are ever read.
-
-Numba's cache watches the file of the function that is called, not the files it calls into: after a change of this file
-or of ``board.py`` touch the other kernels (the tests keep a cache of their own for each state of the sources).
 """
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
 from bestarm.board import CANDIDATES, ENDED, FOREVER, GOING_ON, NEXT_LEAVE, QUERIED, QUERIES, ROUNDS
+from bestarm.kernels.compiling import compiled, summing
 
-compiled: Any = njit(nogil=True, cache=True, error_model="numpy")
 LONG = 9e18  # rounds beyond any game, and still an integer
-
-# Sums may be vectorised, that is, added up in another order; the order is the same in every call.
-summing: Any = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
-# Part of its caller: no reference counting of the arrays it takes out of a board or a purse in every round.
-inlined: Any = njit(nogil=True, error_model="numpy", inline="always")
 
 
 @summing
@@ -47,26 +36,6 @@ def all_within(rows, low, high):  # type: ignore[no-untyped-def]
     for k in range(flat.size):
         inside &= (flat[k] >= low) & (flat[k] <= high)
     return inside
-
-
-@compiled
-def absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no-untyped-def]
-    """Update the means of the first ``m`` places with row ``r``, and leave the deviations from the old means."""
-    for a in range(m):
-        deviation[a] = rows[r, arms[a]] - means[a]
-        means[a] += deviation[a] * share
-
-
-@inlined
-def begin_round(rows, r, board):  # type: ignore[no-untyped-def]
-    """Count the round and its queries, and absorb its means; returns its number."""
-    tally = board.tally
-    m = tally[QUERIED]
-    t = tally[ROUNDS] + 1
-    tally[ROUNDS] = t
-    tally[QUERIES] += m
-    absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
-    return t
 
 
 @compiled
@@ -151,12 +120,12 @@ def _move_behind(board, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def may_go_on(board, max_rounds, max_queries):  # type: ignore[no-untyped-def]
+def may_go_on(board, limits):  # type: ignore[no-untyped-def]
     """Whether there is another round: the game is undecided and the budget allows it."""
     tally = board.tally
     return (
         tally[CANDIDATES] > 1
         and tally[ENDED] == GOING_ON
-        and tally[ROUNDS] < max_rounds
-        and tally[QUERIES] + tally[QUERIED] <= max_queries
+        and tally[ROUNDS] < limits.max_rounds
+        and tally[QUERIES] + tally[QUERIED] <= limits.max_queries
     )

@@ -9,8 +9,9 @@ holds for some ``w`` exactly if the minimum of ``w' B w / 2 - <w, n>`` over ``w 
 import numpy as np
 
 from bestarm.board import NEXT_LEAVE, QUERIED
-from bestarm.kernels.base import begin_round, compiled, eliminate, let_leave, mark, may_go_on
-from bestarm.kernels.pairs import absorb_squares
+from bestarm.kernels.base import eliminate, let_leave, mark, may_go_on
+from bestarm.kernels.compiling import compiled
+from bestarm.kernels.moments import absorb_squares, begin_round
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
 ROUNDING = 1e-14  # share of the largest possible w' B w that is left to rounding
@@ -226,9 +227,10 @@ def differences_from(place, board, m, t, means, covariance):  # type: ignore[no-
 
 
 @compiled
-def _judge_convex(board, t, slope, offset, weights, proofs, counts, sparsity, limit):  # type: ignore[no-untyped-def]
+def _judge_convex(board, t, slope, offset, search, rule):  # type: ignore[no-untyped-def]
     """Mark every candidate that a combination of the others is certified to beat; whether there is one."""
     m, arms, found = board.tally[QUERIED], board.arms, False
+    weights, proofs, counts = search.weights, search.proofs, search.counts
     n, B, w = np.empty(m - 1), np.empty((m - 1, m - 1)), np.empty(m - 1)
     for a in range(m):
         if board.bar[a] > 0.0:
@@ -243,7 +245,7 @@ def _judge_convex(board, t, slope, offset, weights, proofs, counts, sparsity, li
         for k in range(m - 1):
             w[k] = weights[i, others[k]]
         counts[SOLVED] += 1
-        verdict = sparse_sign(n, B, w, min(sparsity, m - 1), limit)
+        verdict = sparse_sign(n, B, w, min(rule.sparsity, m - 1), rule.steps)
         for k in range(m - 1):
             weights[i, others[k]] = w[k]
         if verdict == UNKNOWN:
@@ -259,37 +261,22 @@ def _judge_convex(board, t, slope, offset, weights, proofs, counts, sparsity, li
 
 
 @compiled
-def race_convex(  # type: ignore[no-untyped-def]
-    rows,
-    slopes,
-    offsets,
-    max_rounds,
-    max_queries,
-    board,
-    keep,
-    growth,
-    sparsity,
-    limit,
-    weights,
-    proofs,
-    counts,
-    next_check,
-):
+def race_convex(rows, thresholds, limits, board, search, rule):  # type: ignore[no-untyped-def]
     """Play rounds where an arm is out when a convex combination of the others is certified to beat it.
 
-    After a look at round ``t`` the next one is at ``growth * t`` rounded up. Returns the rows used.
+    Returns the rows used.
     """
-    tally = board.tally
+    tally, slopes, offsets, next_check = board.tally, thresholds.slopes, thresholds.offsets, search.next_check
     for r in range(rows.shape[0]):
-        if not may_go_on(board, max_rounds, max_queries):
+        if not may_go_on(board, limits):
             return r
         t = begin_round(rows, r, board)
         absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
         if slopes[r] < np.inf and t >= next_check[0]:
-            counts[CHECKED_ROUNDS] += 1
-            next_check[0] = max(t + 1, np.int64(np.ceil(growth * t)))
-            if _judge_convex(board, t, slopes[r], offsets[r], weights, proofs, counts, sparsity, limit):
-                eliminate(board, keep, t)
+            search.counts[CHECKED_ROUNDS] += 1
+            next_check[0] = max(t + 1, np.int64(np.ceil(rule.growth * t)))
+            if _judge_convex(board, t, slopes[r], offsets[r], search, rule):
+                eliminate(board, rule.keep, t)
         if tally[NEXT_LEAVE] <= t:
             let_leave(board, t)
     return rows.shape[0]

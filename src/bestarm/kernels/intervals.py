@@ -1,33 +1,32 @@
-"""The baselines with one interval an arm."""
+"""The baselines with one interval per arm."""
 
 import numpy as np
 
 from bestarm.board import QUERIED, QUERIES, ROUNDS
-from bestarm.kernels.base import begin_round, compiled, eliminate, let_leave, mark, may_go_on
+from bestarm.kernels.base import eliminate, let_leave, mark, may_go_on
+from bestarm.kernels.compiling import compiled
+from bestarm.kernels.moments import absorb_own_squares, begin_round
 
 
 @compiled
-def race_intervals(rows, slopes, offsets, max_rounds, max_queries, board, learn):  # type: ignore[no-untyped-def]
-    """Play rounds with one interval an arm, ``mean -+ (slope_t * sd + offset_t)``: ``j`` beats ``i`` if its lies above.
+def race_intervals(rows, thresholds, limits, board, learn):  # type: ignore[no-untyped-def]
+    """Play rounds with an interval for each arm, ``mean -+ (slope_t * sd + offset_t)``: ``j`` beats ``i`` from above.
 
     The standard deviations are learned, or with ``learn`` false ``board.own`` holds the known variances. Beaten arms
     leave at once. Returns the rows used.
     """
     arms, means, own, tally = board.arms, board.means, board.own, board.tally
-    sd = np.empty(arms.size)
+    slopes, offsets, sd = thresholds.slopes, thresholds.offsets, np.empty(arms.size)
     for r in range(rows.shape[0]):
-        if not may_go_on(board, max_rounds, max_queries):
+        if not may_go_on(board, limits):
             return r
         t = begin_round(rows, r, board)
         m = tally[QUERIED]
-        weight = (t - 1.0) / t
+        if learn:
+            absorb_own_squares((t - 1.0) / t, m, board.deviation, own)
         highest = 0
         for a in range(m):
-            if learn:
-                own[a] += weight * board.deviation[a] * board.deviation[a]
-                sd[a] = np.sqrt(own[a] / (t - 1.0))
-            else:
-                sd[a] = np.sqrt(own[a])
+            sd[a] = np.sqrt(own[a] / (t - 1.0)) if learn else np.sqrt(own[a])
             if means[a] - slopes[r] * sd[a] > means[highest] - slopes[r] * sd[highest]:
                 highest = a
         low = means[highest] - slopes[r] * sd[highest]

@@ -3,28 +3,11 @@
 import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import (
-    begin_round,
-    compiled,
-    eliminate,
-    leader_place,
-    let_leave,
-    mark,
-    may_go_on,
-)
+from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.compiling import compiled
+from bestarm.kernels.moments import absorb_squares, begin_round
 
 ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
-
-
-@compiled
-def absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyped-def]
-    """Welford's update of the centred sums of squares of every arm and every difference."""
-    for a in range(m):
-        deviation_a = deviation[a]
-        own[a] += weight * deviation_a * deviation_a
-        for b in range(a):
-            d = deviation[b] - deviation_a
-            squares[a, b] += weight * d * d
 
 
 @compiled
@@ -86,29 +69,23 @@ def _leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-unt
 
 
 @compiled
-def race_pairs(  # type: ignore[no-untyped-def]
-    rows, slopes, offsets, max_rounds, max_queries, board, keep, zone, epsilon, linear, learn_until
-):
-    """Play rounds where ``j`` beats ``i`` if ``mean_j - mean_i + zone > slope_t * spread_ij + offset_t``.
-
-    The spread is the standard deviation of the difference, or with ``linear`` its centred sum of squares as it was
-    after round ``learn_until``. Slopes and offsets are those of the rounds of ``rows``. With a positive ``epsilon`` the
-    game also ends when the leader is within it. Returns the rows used.
-    """
+def race_pairs(rows, thresholds, limits, board, rule):  # type: ignore[no-untyped-def]
+    """Play rounds by a `PairRule`, with the thresholds of the rounds of ``rows``. Returns the rows used."""
     means, own, squares = board.means, board.own, board.squares
     bar, deviation, tally = board.bar, board.deviation, board.tally
+    slopes, offsets, zone, epsilon, linear = thresholds.slopes, thresholds.offsets, rule.zone, rule.epsilon, rule.linear
     for r in range(rows.shape[0]):
-        if not may_go_on(board, max_rounds, max_queries):
+        if not may_go_on(board, limits):
             return r
         t = begin_round(rows, r, board)
         m = tally[QUERIED]
-        if t <= learn_until:
+        if t <= rule.learn_until:
             absorb_squares(1.0 - 1.0 / t, m, deviation, own, squares)
         slope, offset, scale = slopes[r], offsets[r] - zone, 1.0 / (t - 1.0)
         if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
             if linear or _may_be_beaten(m, means, squares, bar, slope, offset, scale):
                 _judge_pairs(board, slope, offset, scale, linear, zone > 0.0, t)
-                eliminate(board, keep, t)
+                eliminate(board, rule.keep, t)
             if epsilon > 0.0 and tally[CANDIDATES] > 1 and _leader_within(board, epsilon, slope, offsets[r], scale):
                 tally[ENDED] = WITHIN_EPSILON
         if tally[NEXT_LEAVE] <= t:

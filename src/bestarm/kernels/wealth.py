@@ -3,18 +3,10 @@
 import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import (
-    begin_round,
-    compiled,
-    eliminate,
-    inlined,
-    leader_place,
-    let_leave,
-    mark,
-    may_go_on,
-)
+from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.compiling import compiled, inlined
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
-from bestarm.kernels.pairs import absorb_squares
+from bestarm.kernels.moments import absorb_squares, begin_round
 
 IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
 RENEWAL = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
@@ -61,56 +53,55 @@ def _fold(i, weights, purse):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore[no-untyped-def]
+def _set_gains(i, nu, differences, board, purse, cap):  # type: ignore[no-untyped-def]
     """What the bets against ``i`` gain in a round that is independent of the past; 0 for arms not queried."""
+    arms, gain, largest = board.arms, purse.gain, purse.largest
     most = cap / (1.0 + nu) if nu > -1.0 else np.inf
     for j in range(gain.size):
         gain[j] = 0.0
         largest[j] = most
-    for b in range(m):
+    for b in range(board.tally[QUERIED]):
         gain[arms[b]] = differences[arms[b]] - nu
     gain[i] = 0.0
 
 
-@compiled
-def _set_pool_gains(i, m, arms, differences, nu, cap, pool, t, sums, gain, largest):  # type: ignore[no-untyped-def]
+@inlined
+def _set_pool_gains(i, t, nu, differences, board, sums, purse, rule):  # type: ignore[no-untyped-def]
     """The same when the rounds are a pool without replacement: the null mean follows what is left of it."""
+    arms, gain, largest = board.arms, purse.gain, purse.largest
     for j in range(gain.size):
         gain[j] = 0.0
-    for b in range(m):
+    for b in range(board.tally[QUERIED]):
         j = arms[b]
-        y = _null_mean(nu, pool, t, sums[i, j])
+        y = _null_mean(nu, rule.pool, t, sums[i, j])
         gain[j] = differences[j] - y
-        largest[j] = cap / (1.0 + y) if y > -1.0 else np.inf
+        largest[j] = rule.cap / (1.0 + y) if y > -1.0 else np.inf
     gain[i] = 0.0
 
 
 @inlined
-def _bet_against(i, t, nu, pool, differences, sums, board, bets, weights, cap, purse):  # type: ignore[no-untyped-def]
+def _bet_against(i, t, nu, differences, board, sums, purse, rule):  # type: ignore[no-untyped-def]
     """One round of bets that each queried arm is better than ``i`` by more than ``nu`` on average.
 
     Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
     that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
-    arms, m, gain, largest = board.arms, board.tally[QUERIED], purse.gain, purse.largest
-    if pool == 0:
-        _set_gains(i, m, arms, differences, nu, cap, gain, largest)
+    if rule.pool == 0:
+        _set_gains(i, nu, differences, board, purse, rule.cap)
     else:
-        _set_pool_gains(i, m, arms, differences, nu, cap, pool, t, sums, gain, largest)
-    _bet(i, bets, gain, largest, purse.wealth, purse.growth, purse.total)
-    if pool > 0:
-        for b in range(m):
-            j = arms[b]
-            if j != i and _null_mean(nu, pool, t, sums[i, j]) < IMPOSSIBLE:
+        _set_pool_gains(i, t, nu, differences, board, sums, purse, rule)
+    _bet(i, rule.bets, purse.gain, purse.largest, purse.wealth, purse.growth, purse.total)
+    if rule.pool > 0:
+        for b in range(board.tally[QUERIED]):
+            j = board.arms[b]
+            if j != i and _null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
                 purse.total[i, j] = np.inf
     if t % FOLD == 0:
-        _fold(i, weights, purse)
+        _fold(i, rule.weights, purse)
 
 
 @inlined
-def _bet_on_all(  # type: ignore[no-untyped-def]
-    rows, r, t, board, sums, purse, near, scale, zone, epsilon, pool, bets, weights, cap
-):
+def _bet_on_all(rows, r, t, board, state, rule):  # type: ignore[no-untyped-def]
     """Bet against every candidate, in the purse and, with epsilon, in the one that shows who is near."""
     differences = board.deviation  # free after the means
     for a in range(board.tally[QUERIED]):
@@ -119,18 +110,18 @@ def _bet_on_all(  # type: ignore[no-untyped-def]
         i = board.arms[a]
         for b in range(board.tally[QUERIED]):
             j = board.arms[b]
-            differences[j] = (rows[r, j] - rows[r, i]) * scale
-        _bet_against(i, t, -zone, pool, differences, sums, board, bets, weights, cap, purse)
-        if epsilon > 0.0:
-            _bet_against(i, t, -epsilon, pool, differences, sums, board, bets, weights, cap, near)
+            differences[j] = (rows[r, j] - rows[r, i]) * rule.scale
+        _bet_against(i, t, -rule.zone, differences, board, state.sums, state.purse, rule)
+        if rule.epsilon > 0.0:
+            _bet_against(i, t, -rule.epsilon, differences, board, state.sums, state.near, rule)
         for b in range(board.tally[QUERIED]):
-            sums[i, board.arms[b]] += differences[board.arms[b]]
+            state.sums[i, board.arms[b]] += differences[board.arms[b]]
 
 
 @compiled
-def _invest(rows, r, t, board, sums, folio, scale, pool, cap):  # type: ignore[no-untyped-def]
-    """One round of the portfolios, with the bets chosen before it; no more than ``cap`` of one can be lost."""
-    arms, m = board.arms, board.tally[QUERIED]
+def _invest(rows, r, t, board, state, rule):  # type: ignore[no-untyped-def]
+    """One round of the portfolios, with the bets chosen before it; no more than the cap of one can be lost."""
+    arms, m, sums, folio = board.arms, board.tally[QUERIED], state.sums, state.folio
     for a in range(m):
         if board.bar[a] > 0.0:
             continue
@@ -139,11 +130,11 @@ def _invest(rows, r, t, board, sums, folio, scale, pool, cap):  # type: ignore[n
         for b in range(m):
             j = arms[b]
             if j != i and folio.bets[i, j] > 0.0:
-                y = _null_mean(0.0, pool, t, sums[i, j])
-                gain += folio.bets[i, j] * ((rows[r, j] - rows[r, i]) * scale - y)
+                y = _null_mean(0.0, rule.pool, t, sums[i, j])
+                gain += folio.bets[i, j] * ((rows[r, j] - rows[r, i]) * rule.scale - y)
                 stake += folio.bets[i, j] * (1.0 + y)
-        if stake > cap:
-            gain *= cap / stake
+        if stake > rule.cap:
+            gain *= rule.cap / stake
         folio.log_wealth[i] += np.log(1.0 + gain)
 
 
@@ -178,13 +169,14 @@ def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _judge_wealth(board, sums, purse, folio, zone, threshold, t):  # type: ignore[no-untyped-def]
+def _judge_wealth(board, state, rule, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
 
     With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number. A portfolio
     counts as much as all pairs together.
     """
     K, found = board.arms.size, False
+    sums, purse, folio, zone, threshold = state.sums, state.purse, state.folio, rule.zone, rule.threshold
     for a in range(board.tally[QUERIED]):
         i = board.arms[a]
         if board.bar[a] > 0.0:
@@ -226,49 +218,30 @@ def _settle(board, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def race_wealth(  # type: ignore[no-untyped-def]
-    rows,
-    max_rounds,
-    max_queries,
-    board,
-    sums,
-    purse,
-    near,
-    folio,
-    keep,
-    zone,
-    epsilon,
-    scale,
-    pool,
-    bets,
-    weights,
-    cap,
-    threshold,
-):
+def race_wealth(rows, limits, board, state, rule):  # type: ignore[no-untyped-def]
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
-    Rewards are scaled to an interval of length one. With a positive ``epsilon`` the game also ends when the leader is
-    within it, with a positive ``pool`` after so many rounds. With a folio of all arms (an empty one switches it off)
-    half of the wealth is in portfolios. Returns the rows used.
+    With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
+    rounds. With a folio of all arms half of the wealth is in portfolios. Returns the rows used.
     """
-    tally = board.tally
+    tally, folio = board.tally, state.folio
     for r in range(rows.shape[0]):
-        if not may_go_on(board, max_rounds, max_queries):
+        if not may_go_on(board, limits):
             return r
         t = begin_round(rows, r, board)
         if folio.log_wealth.size == board.arms.size:
             absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
-            _invest(rows, r, t, board, sums, folio, scale, pool, cap)
+            _invest(rows, r, t, board, state, rule)
             if t == folio.renewal[0]:
-                _renew_bets(t, board, folio, scale)
+                _renew_bets(t, board, folio, rule.scale)
                 folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
-        _bet_on_all(rows, r, t, board, sums, purse, near, scale, zone, epsilon, pool, bets, weights, cap)
-        if _judge_wealth(board, sums, purse, folio, zone, threshold, t):
-            eliminate(board, keep, t)
+        _bet_on_all(rows, r, t, board, state, rule)
+        if _judge_wealth(board, state, rule, t):
+            eliminate(board, rule.keep, t)
         if tally[CANDIDATES] > 1:
-            if epsilon > 0.0 and _leader_near(board, near, threshold):
+            if rule.epsilon > 0.0 and _leader_near(board, state.near, rule.threshold):
                 tally[ENDED] = WITHIN_EPSILON
-            elif t == pool:
+            elif t == rule.pool:
                 _settle(board, t)
         if tally[NEXT_LEAVE] <= t:
             let_leave(board, t)

@@ -54,10 +54,7 @@ def lead_history(result: "RaceResult") -> LeadHistory:
 
 
 def _interval(game: Game, rival: int, best: int) -> tuple[float, float]:
-    try:
-        return game.lead(rival, best)
-    except TypeError:  # the algorithm keeps no statistics of differences
-        return math.nan, math.nan
+    return game.lead(rival, best) or (math.nan, math.nan)
 
 
 def race_figure(result: "RaceResult") -> "Figure":

@@ -98,8 +98,5 @@ def leader_line(contest: Race, order: list[int]) -> str:
         return label[order[0]]
     leader, rival = order[:2]
     text = f"{label[leader]}, {game.means[leader] - game.means[rival]:.3g} ahead of {label[rival]}"
-    try:
-        low, high = game.lead(rival, leader)
-    except TypeError:
-        return text
-    return f"{text} ({low:.3g} to {high:.3g})"
+    lead = game.lead(rival, leader)
+    return text if lead is None else f"{text} ({lead[0]:.3g} to {lead[1]:.3g})"

@@ -115,10 +115,8 @@ class RaceResult:
         """No arm is better than `best` by more than this, with probability at least ``1 - delta``; NaN if unknown."""
         if len(self.candidates) == 1:
             return 0.0
-        try:
-            return self._game.regret_bound if self.n_rounds else math.inf
-        except TypeError:  # the algorithm keeps no statistics of differences
-            return math.nan
+        bound = self._game.regret_bound if self.n_rounds else math.inf
+        return math.nan if bound is None else bound
 
     @cached_property
     def intervals(self) -> Intervals | None:
@@ -127,10 +125,7 @@ class RaceResult:
         At level delta, at all times together, from the rounds that both shared. None where the algorithm keeps no
         statistics of differences.
         """
-        try:
-            return self._game.intervals()
-        except TypeError:
-            return None
+        return self._game.intervals()
 
     @property
     def delta(self) -> float:

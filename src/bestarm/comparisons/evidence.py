@@ -1,0 +1,128 @@
+"""What a comparison is, and the evidence that it brings to a game."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.board import ROUNDS, Board, Limits, new_board
+
+Role = Literal["pairs", "combinations"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What an algorithm wants of the evidence, in units of rewards; see `PairwiseBAI` and `ConvexBAI`."""
+
+    delta: float
+    keep: float = 1.0
+    epsilon: float = 0.0
+    indifference_zone: float = 0.0
+    check_growth: float = 1.0
+
+
+class Evidence(ABC):
+    """What a game has learned about its arms, on a board. A kind of evidence says how rounds are played."""
+
+    no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
+
+    def __init__(self, n_arms: int) -> None:
+        self.board: Board = new_board(n_arms)
+
+    @abstractmethod
+    def play(self, rows: NDArray[np.float64], limits: Limits) -> int:
+        """Play rounds from whole rows until the end; the number of rows used."""
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float | None:
+        """A lower confidence bound for ``mu_j - mu_i`` from the rounds that the two shared.
+
+        At the level of one test of the eliminations, or ``simultaneous`` with those of all pairs and both sides. None
+        where no statistics of differences are kept.
+        """
+        return None
+
+    def weights(self, arm: int) -> dict[int, float] | None:
+        """The weights of the combination that beat an arm, where combinations are compared."""
+        return None
+
+    def diagnostics(self) -> dict[str, int]:
+        """What the evidence counts besides queries."""
+        return {}
+
+    def forget(self, arm: int) -> None:  # noqa: B027 - an empty default
+        """Drop the evidence that others are worse than this arm, which was disqualified in the round now asked.
+
+        Nothing to drop where every test stands for itself: arms that are not queried beat nobody.
+        """
+
+
+def shared_rounds(board: Board, i: int, j: int) -> int:
+    """The number of rounds in which both arms were queried."""
+    return int(min(board.last_round[i], board.last_round[j], board.tally[ROUNDS]))
+
+
+class Comparison(Protocol):
+    """Settings of a comparison: who beats whom. Frozen and hashable, so that what it computes can be shared."""
+
+    @property
+    def role(self) -> Role:
+        """What is compared with an arm: other arms one by one, or convex combinations of them."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The interval that rewards must lie in, if the comparison needs one."""
+        ...
+
+    @property
+    def pool(self) -> int | None:
+        """The number of items, where the target is the mean over a finite pool in random order."""
+        ...
+
+    @property
+    def supports_epsilon(self) -> bool:
+        """Whether it can show that the leader is within epsilon of the others."""
+        ...
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on, in a sentence for the reader of a result."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
+        """The evidence of a new game."""
+        ...
+
+
+def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
+    """Refuse a comparison that says nothing about what the algorithm asks."""
+    own = getattr(comparison, "role", None)
+    if own == role:
+        return
+    if own is None:
+        raise TypeError(f"comparison must be one such as bestarm.StudentMixture(), got {comparison!r}")
+    other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
+    raise ValueError(
+        f"{algorithm} compares an arm with {_WHAT[role]}, but {comparison!r} is a test of {_WHAT[own]}: "
+        f"use it with {other}"
+    )
+
+
+_WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}
+
+GAUSSIAN = (
+    "It assumes that the items are independent and the differences of scores Gaussian. Real scores are only nearly so: "
+    "strongly skewed or discrete ones weaken it."
+)
+
+
+def bounded(bounds: tuple[float, float]) -> str:
+    """The assumption of a test that needs bounds and nothing else."""
+    return (
+        f"It assumes that all scores lie in [{bounds[0]:.12g}, {bounds[1]:.12g}] and that the items come in random "
+        "order (a pool) or independently of each other; nothing else about the law of the scores."
+    )

@@ -1,0 +1,90 @@
+"""The evidence of bets: the wealth that they have made on all differences."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.board import Limits, Wealth, WealthRule, new_folio, new_purse
+from bestarm.comparisons.evidence import Evidence, Goal, shared_rounds
+
+if TYPE_CHECKING:
+    from bestarm.comparisons.betting import Betting
+
+CAP = 0.99  # the largest share of the purse that one round can lose
+
+
+class WealthEvidence(Evidence):
+    """The wealth of bets on all differences. Bounds on differences need the rewards themselves, so these are kept."""
+
+    def __init__(self, n_arms: int, betting: "Betting", goal: Goal) -> None:
+        from bestarm.kernels import race_wealth
+
+        super().__init__(n_arms)
+        self._kernel = race_wealth
+        self._betting = betting
+        self.rule = self._rule(goal)
+        self.state = self._state()
+        self._seen: list[NDArray[np.float64]] = []
+
+    def _rule(self, goal: Goal) -> WealthRule:
+        betting, scale = self._betting, self._betting.scale
+        return WealthRule(
+            keep=float(goal.keep),
+            zone=goal.indifference_zone * scale,
+            epsilon=goal.epsilon * scale,
+            scale=scale,
+            pool=betting.pool or 0,
+            bets=np.array(betting.bets),
+            weights=np.array(betting.weights),
+            cap=CAP,
+            threshold=(self.board.arms.size - 1) / goal.delta,
+        )
+
+    def _state(self) -> Wealth:
+        n_arms, weights = self.board.arms.size, self.rule.weights
+        return Wealth(
+            sums=np.zeros((n_arms, n_arms)),
+            purse=new_purse(n_arms, weights),
+            near=new_purse(n_arms if self.rule.epsilon > 0 else 1, weights),
+            folio=new_folio(0),
+        )
+
+    def play(self, rows: NDArray[np.float64], limits: Limits) -> int:
+        """Play rounds from whole rows until the end; the number of rows used."""
+        used = int(self._kernel(rows, limits, self.board, self.state, self.rule))
+        self._seen.append(rows[:used].copy())
+        return used
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
+        """The largest lead of ``j`` over ``i`` that the wealth of their bets rules out to be smaller."""
+        n, K = shared_rounds(self.board, i, j), self.board.arms.size
+        if n == 0:
+            return -1.0 / self._betting.scale
+        self._seen = [np.concatenate(self._seen)]
+        differences = self._seen[0][:n, j] - self._seen[0][:n, i]
+        if n == self._betting.pool:
+            return float(differences.mean())
+        log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
+        return self._betting.lower_bound(differences, float(log_threshold))
+
+    def forget(self, arm: int) -> None:
+        """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
+        for bets in (self.state.purse, self.state.near):
+            if arm < len(bets.total):  # a purse that is not used has one row
+                bets.log_wealth[:, :, arm] = -np.inf
+                bets.wealth[:, :, arm] = 0.0
+                bets.total[:, arm] = 0.0
+
+
+class PortfolioEvidence(WealthEvidence):
+    """Half of the wealth in portfolios, half in the bets on single differences."""
+
+    no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
+
+    def _rule(self, goal: Goal) -> WealthRule:
+        rule = super()._rule(goal)
+        return rule._replace(threshold=2 * (self.board.arms.size - 1) / goal.delta)
+
+    def _state(self) -> Wealth:
+        return super()._state()._replace(folio=new_folio(self.board.arms.size))
