@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.racing.commands import Command, parsed_commands
+from bestarm.racing.commands import Command, Measure
 
 SLOWER = 1.02
 ZONE = 0.015  # of the time of the fastest: leads below are not worth telling apart
@@ -106,7 +106,7 @@ def main() -> None:
 
 def compare(given: dict[str, list[str]], zone: float, races: int, delta: float) -> None:
     """Race and time by hand, and print what came out."""
-    commands = parsed_commands(given, "time", 60.0, with_items=False)
+    commands = Measure("time", 60.0).of(given, with_items=False)
     raced, by_hand, runs, begun = 0, 0, 0, time.monotonic()
     for seed in range(races):
         with changing_load(seed):

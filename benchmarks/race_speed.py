@@ -22,8 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.racing.entrants import items_in_order
-from bestarm.racing.store import SCHEMA, RoundRow, ScoreRow, Store
+from bestarm.racing.items import items_in_order
+from bestarm.racing.record import RoundRow, ScoreRow
+from bestarm.racing.store import SCHEMA, SQLiteStore
 
 TURNS = 7
 N_ARMS = 10
@@ -129,10 +130,10 @@ def bare_transaction(connection: sqlite3.Connection, new: RoundRow, scores: list
     connection.execute("COMMIT")
 
 
-def new_store(path: Path, n_arms: int, bounds: tuple[float, float] | None) -> Store:
+def new_store(path: Path, n_arms: int, bounds: tuple[float, float] | None) -> SQLiteStore:
     """The file of a race that has not begun."""
     bestarm.Race(range(n_arms), bounds=bounds, store=path).close()
-    return Store(path)
+    return SQLiteStore(path)
 
 
 def storing(folder: Path) -> Iterator[Row]:
@@ -184,7 +185,7 @@ import sys
 import bestarm
 path, n_arms, n_rounds, bounded = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "bounds"
 race = bestarm.Race(range(n_arms), bounds=(0.0, 1.0) if bounded else None, store=path)
-assert race.course.game.n_rounds == n_rounds and not race.finished
+assert race.state.game.n_rounds == n_rounds and not race.finished
 """
 
 
@@ -210,8 +211,8 @@ def resuming(folder: Path) -> Iterator[Row]:
                 path: Path = path, n_arms: int = n_arms, bounds: tuple[float, float] | None = bounds, n: int = n_rounds
             ) -> None:
                 with bestarm.Race(range(n_arms), bounds=bounds, store=path) as race:
-                    if race.finished or race.course.game.n_rounds != n:
-                        raise RuntimeError(f"a file of {n} rounds was continued from {race.course.game.n_rounds}")
+                    if race.finished or race.state.game.n_rounds != n:
+                        raise RuntimeError(f"a file of {n} rounds was continued from {race.state.game.n_rounds}")
 
             def elsewhere(command: list[str] = command) -> None:
                 subprocess.run(command, check=True, capture_output=True)

@@ -271,7 +271,7 @@ SMALL = "bisect codeop contextvars genericpath keyword linecache queue struct"
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     files = [f"{name}.py" for name in SMALL.split()]
-    monkeypatch.setattr("bestarm.cli.race.source_files", lambda: files)
+    monkeypatch.setattr("bestarm.racing.demo.source_files", lambda: files)
     return files
 
 
@@ -304,10 +304,9 @@ def test_the_scores_of_the_demo_are_shares_of_bytes_saved(small_demo: list[str])
     bestarm_cli("demo", "--output", "out", "--quiet", "--delta", "0.2")
     library = Path(sysconfig.get_path("stdlib"))
     stored = read_store("out/race.sqlite")
-    items = {number: item for number, item, _ in stored.rounds}
-    assert set(items.values()) <= set(small_demo)
-    for number, arm, score, failure in stored.scores:
-        data = (library / items[number]).read_bytes()
+    assert set(stored.record.items) <= set(small_demo)
+    for number, arm, score, failure in stored.record.rows():
+        data = (library / str(stored.record.items[number - 1])).read_bytes()
         packed = demo.COMPRESSORS[stored.arms[arm]](data)
         assert (score, failure) == (max(0.0, 1 - len(packed) / len(data)), None)
 
@@ -323,7 +322,7 @@ def test_a_demo_that_was_interrupted_is_resumed_within_a_new_limit(
         return demo.bytes_saved(compressor, file)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bestarm.cli.race.bytes_saved", evaluate)
+        patched.setattr("bestarm.racing.demo.bytes_saved", evaluate)
         assert bestarm_cli("demo", "--output", "out", "--quiet", "--json").exit_code == 130
     limited = bestarm_cli("resume", "out/race.sqlite", "--max-queries", 40, "--quiet", "--json")
     assert (limited.exit_code, json.loads(limited.stdout)["reason"]) == (3, "budget")

@@ -129,7 +129,7 @@ def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better() -> None:
     ended = bestarm_cli("table", "runs.csv", *words, "--lower-is-better")
     expected = race_table(read_table("runs.csv", "task", "model", "accuracy"), lower_is_better=True)
     assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
-    assert (expected.best, expected.settings["n_items"]) == ("plain", 200)
+    assert (expected.best, expected.settings.n_items) == ("plain", 200)
 
 
 @pytest.mark.parametrize(("missing", "best"), [("worst", "[b]few[/b]"), ("drop-items", "steps")])
@@ -228,16 +228,16 @@ def test_a_race_is_resumed_from_another_folder(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_race_that_cannot_go_on_is_left_as_it_is() -> None:
     commands("--store", "race.sqlite", "--max-queries", 8)
-    before = read_store("race.sqlite")
+    before = list(read_store("race.sqlite").record.rows())
     refused(commands("--store", "race.sqlite", "--seed", 1), "seed is 0 in the file and 1 now")
     Path("high").rename("higher")
     ended = bestarm_cli("resume", "race.sqlite", "--max-queries", 99, "--quiet")
     refused(ended, "there is no program './high'")
-    after = read_store("race.sqlite")
-    assert after.scores[: len(before.scores)] == before.scores
+    after = list(read_store("race.sqlite").record.rows())
+    assert after[: len(before)] == before
     Path("cases.txt").unlink()
     refused(bestarm_cli("resume", "race.sqlite", "--quiet"), "cases.txt")
-    assert read_store("race.sqlite").scores == after.scores
+    assert list(read_store("race.sqlite").record.rows()) == after
 
 
 # --- pages and plans -------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
-from bestarm.racing.commands import Command, CommandError, last_number, parsed_commands
+from bestarm.racing.commands import Command, CommandError, Measure, last_number
 
 Runs = list[tuple[str, Any]]
 NASTY = "a  b; touch pwned && $(touch pwned) `touch pwned` | tee pwned > pwned \"q\" 'r' * ~ $HOME \\ {x} %s\nü -"
@@ -63,7 +63,7 @@ def test_text_is_split_into_words_as_a_shell_would_and_nothing_else_of_a_shell()
     text = (
         shlex.join(python(NOTE)) + """ 'two words' a\\ b "c'd" ; && $(touch pwned) $HOME * ~ >pwned '{item}'-{item}"""
     )
-    (parsed,) = parsed_commands([text], "stdout", 60.0, with_items=True).values()
+    (parsed,) = Measure("stdout", 60.0).of([text], with_items=True).values()
     assert parsed(NASTY) == 1.0
     words = ["two words", "a b", "c'd", ";", "&&", "$(touch", "pwned)", "$HOME", "*", "~", ">pwned", f"{NASTY}-{NASTY}"]
     assert noted() == [words]
@@ -89,10 +89,10 @@ def test_programs_read_nothing_from_the_terminal() -> None:
 
 def test_commands_have_the_names_of_a_mapping_or_their_own_text() -> None:
     given = {"one": "prog 'a b' {item}", "two": ["prog", "a b", "{item}"]}
-    parsed = parsed_commands(given, "time", 5, with_items=True)
+    parsed = Measure("time", 5).of(given, with_items=True)
     expected = Command(("prog", "a b", "{item}"), "time", 5.0)
     assert parsed == {"one": expected, "two": expected}
-    assert list(parsed_commands(("b  x", "a"), "stdout", 0.5, with_items=False).items()) == [
+    assert list(Measure("stdout", 0.5).of(("b  x", "a"), with_items=False).items()) == [
         ("b  x", Command(("b", "x"), "stdout", 0.5)),
         ("a", Command(("a",), "stdout", 0.5)),
     ]
@@ -267,7 +267,7 @@ def test_items_to_time_are_drawn_again_and_again_by_the_seed(runs: Runs) -> None
     drawn = []
     for seed in (3, 3, 4):
         result = race_commands(EQUAL[:2], ("x", "y", "z"), seed=seed, max_queries=600, progress=False)
-        assert (result.settings["items"], result.saved, result.reason) == ("stream", None, "budget")
+        assert (result.settings.items, result.saved, result.reason) == ("stream", None, "budget")
         drawn.append("".join(one[0][1] for one in rounds_of(runs, 2)))
         runs.clear()
     first, again, other = drawn
@@ -281,15 +281,15 @@ def test_items_to_time_are_drawn_again_and_again_by_the_seed(runs: Runs) -> None
 
 def test_items_to_score_are_a_pool_and_iterators_a_stream_and_nothing_gives_seeds(runs: Runs) -> None:
     result = race_commands(EQUAL[:2], list("xyz"), score="stdout", progress=False)
-    assert (result.settings["items"], result.reason) == ("pool", "pool exhausted")
+    assert (result.settings.items, result.reason) == ("pool", "pool exhausted")
     assert sorted(item for name, item in runs if name == "a") == ["x", "y", "z"]
     runs.clear()
     result = race_commands(EQUAL[:2], iter("zzy"), progress=False)
-    assert (result.settings["items"], result.reason) == ("stream", "items exhausted")
+    assert (result.settings.items, result.reason) == ("stream", "items exhausted")
     assert [one[0][1] for one in rounds_of(runs, 2)] == ["z", "z", "y"]
     runs.clear()
     result = race_commands(["a", "b"], max_queries=40, progress=False)
-    assert result.settings["items"] == "seeds"
+    assert result.settings.items == "seeds"
     assert len({item for _, item in runs}) == 20
 
 

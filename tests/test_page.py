@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 import bestarm
 from bestarm.cli import app
-from bestarm.racing.figure import lead_history
-from bestarm.racing.page import _number, _ticks, page
-from bestarm.racing.pairing import pairing
+from bestarm.report.figure import lead_history
+from bestarm.report.page import _number, _ticks, page
+from bestarm.report.pairing import pairing
 
 Table = NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def test_the_page_says_verdict_cost_facts_and_a_row_for_every_arm(case: str) -> 
     assert text_of(heading) == " ".join(result.verdict.split())
     assert len(title) <= 125
     assert text_of(heading).startswith(title.removesuffix("...") or "nothing")
-    everything = f"; evaluating everything takes {len(result.arms) * (result.settings['n_items'] or 0):,}: "
+    everything = f"; evaluating everything takes {len(result.arms) * (result.settings.n_items or 0):,}: "
     saved = [] if result.saved is None else [f"{100 * result.saved:.1f}%"]
     said = f"{everything}{saved[0]} saved." if saved else "."
     assert (
@@ -196,7 +196,11 @@ GUARANTEES = {
     "epsilon": ["0.95", SCORES, POOL, EPSILON],
     "disqualified": ["0.95", SCORES, POOL, FAILED],
     "worst": ["0.95", SCORES, POOL, "Evaluations that failed count as the worst score."],
-    "lucb": ["0.9", "It assumes what LUCB assumes: see its documentation.", LAW],
+    "lucb": [
+        "0.9",
+        "It assumes that the items are independent and the scores of each arm Gaussian, or sub-Gaussian",
+        LAW,
+    ],
     "portfolio": ["0.9", SCORES, LAW],
 }
 
@@ -346,14 +350,14 @@ def slow_growth(lead: float, variance: float, bounded: bool) -> float:
 
 
 def slow_without(result: Any) -> float:
-    by, rounds, rule = {out.arm: out.by for out in result.eliminations}, {}, result.settings["algorithm"]
+    by, rounds, rule = {out.arm: out.by for out in result.eliminations}, {}, result.settings.algorithm
     for k, arm in enumerate(result.arms):
         if arm != result.best:
             a, b = shared(result, k, result.arms.index(by.get(arm, result.best))).T.tolist()
             apart = statistics.pvariance(a) + statistics.pvariance(b)
             together = statistics.pvariance([x - y for x, y in zip(a, b, strict=True)])
-            lead = abs(statistics.fmean(a) - statistics.fmean(b)) + (0.0 if arm in by else rule["epsilon"])
-            fast, slow = (slow_growth(lead, V, "bounds" in rule["comparison"]) for V in (together, apart))
+            lead = abs(statistics.fmean(a) - statistics.fmean(b)) + (0.0 if arm in by else rule.epsilon)
+            fast, slow = (slow_growth(lead, V, rule.comparison.bounds is not None) for V in (together, apart))
             rounds[arm] = int((~np.isnan(result.scores[:, k])).sum()) * fast / slow
     return float(sum(rounds.values()) + max(rounds.values()))
 
@@ -444,7 +448,7 @@ def test_report_refuses_in_one_line_and_loses_nothing(folder: Path, words: str) 
 
 
 def test_the_demo_ends_with_its_page_and_says_where(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestarm.cli.race.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
+    monkeypatch.setattr("bestarm.racing.demo.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
     ended = CliRunner().invoke(app, ["demo", "--output", "out", "--quiet"])
     assert (ended.exit_code, "out/report.html" in ended.stdout.splitlines()[-1]) == (0, True)
     assert (folder / "out/report.html").read_text(encoding="utf-8") == page(bestarm.load_result("out/race.sqlite"))

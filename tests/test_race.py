@@ -210,7 +210,7 @@ def test_evaluations_whose_time_goes_with_their_score_give_the_same_race(best_is
 
     with ThreadPoolExecutor(8) as pool:
         threaded = run(evaluate, items=iter(range(400)), bounds=(0, 1), executor=pool)
-    assert (finished != sorted(finished), threaded.settings["in_flight"]) == (True, 4)
+    assert (finished != sorted(finished), threaded.settings.in_flight) == (True, 4)
     assert told(threaded) == told(run(reads(rows), items=iter(range(400)), bounds=(0, 1), in_flight=4))
 
 

@@ -199,7 +199,7 @@ def test_a_race_with_failures_is_the_game_in_which_the_arms_are_disqualified(
             break
         game.tell(row[game.ask()])
     result = race.result()
-    assert (outcome(race.course.game), result.reason, result.best) == (outcome(game), game.reason, game.best)
+    assert (outcome(race.state.game), result.reason, result.best) == (outcome(game), game.reason, game.best)
     assert [(one.arm, one.round) for one in result.disqualified] == gone != []
     assert (result.means.tolist(), result.counts.tolist()) == (game.means.tolist(), game.counts.tolist())
 
@@ -429,7 +429,7 @@ def test_ctrl_c_ends_a_program_with_what_is_known_and_the_race_continues(way: st
         program.send_signal(signal.SIGINT)
         assert program.stdout.read().splitlines()[-1] == "interrupted True"
     assert program.returncode == 0
-    stored = len(read_store(tmp_path / "race.sqlite").scores)
+    stored = len(list(read_store(tmp_path / "race.sqlite").record.rows()))
     first, then = Mock(side_effect=score), Mock(side_effect=score)
     options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "in_flight": 2}
     assert told(run(then, store=tmp_path / "race.sqlite", **options)) == told(run(first, **options))

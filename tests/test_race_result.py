@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import bestarm
-from bestarm.racing import progress
-from bestarm.racing.figure import lead_history
+from bestarm.report import live
+from bestarm.report.figure import lead_history
 from games import intervals_of
 
 Table = NDArray[np.float64]
@@ -93,7 +93,7 @@ def test_numbers_are_those_of_the_raw_scores(case: str) -> None:
     result = race_table(table, calls, **more)
     items = list(dict.fromkeys(item for _, item in calls))
     own = {arm: {i: float(table[i, k]) for name, i in calls if name == arm} for k, arm in enumerate(NAMES)}
-    sign = -1 if result.settings["lower_is_better"] else 1
+    sign = -1 if result.settings.lower_is_better else 1
     assert result.n_queries == len(calls)
     assert result.n_rounds == len(items) == len(result.scores)
     assert result.saved == pytest.approx(1 - len(calls) / (3000 * 5), rel=1e-12)
@@ -253,7 +253,8 @@ def test_json_holds_the_result_and_null_for_what_is_not_a_number(tmp_path: Path)
     text = result.to_json(tmp_path / "result.json")
     assert (tmp_path / "result.json").read_text(encoding="utf-8") == text + "\n"
     plain = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    same = ("verdict", "best", "reason", "n_queries", "n_rounds", "saved", "regret_bound", "settings")
+    same = ("verdict", "best", "reason", "n_queries", "n_rounds", "saved", "regret_bound")
+    assert plain["settings"] == result.settings.to_plain()
     assert {name: plain[name] for name in same} == {name: getattr(result, name) for name in same}
     records = {record["arm"]: record for record in plain["arms"]}
     assert (list(records), plain["candidates"]) == (["mid", "low", "high"], ["mid"])
@@ -290,7 +291,7 @@ def test_arms_that_are_no_strings_go_by_their_names_in_all_forms(arms: list[Any]
 def everything(result: Any) -> list[Any]:
     lead, bounds = lead_history(result), result.intervals
     arrays = (result.scores, result.means, result.counts, bounds.low, bounds.high, lead.lead, lead.low, lead.high)
-    return [result.to_json(), str(result), result.failures, repr([array.tolist() for array in arrays])]
+    return [result.to_json(), str(result), result.outcome.failures, repr([array.tolist() for array in arrays])]
 
 
 def test_a_result_taken_on_the_way_stays_what_it_was() -> None:
@@ -303,14 +304,14 @@ def test_a_result_taken_on_the_way_stays_what_it_was() -> None:
             taken += [contest.result(), contest.result()]
             before = everything(taken[0])
     assert [everything(result) for result in taken] == [before, before]
-    result, rounds = taken[1], [failure.round for failure in contest.result().failures]
-    assert ([failure.round for failure in result.failures], rounds) == ([5], [5, 14])
+    result, rounds = taken[1], [failure.round for failure in contest.result().outcome.failures]
+    assert ([failure.round for failure in result.outcome.failures], rounds) == ([5], [5, 14])
     assert (result.n_rounds, result.reason, result.candidates) == (12, "interrupted", ("high", "mid"))
-    again = result.replayed()
-    assert (again.game.n_rounds, again.settings) == (0, result.race_settings)
+    again = result.new_game()
+    assert again.n_rounds == 0
     result.play(again, 12)
     counts = (~np.isnan(result.scores)).sum(axis=0).tolist()
-    assert (again.game.n_rounds, again.game.candidates, again.game.counts.tolist()) == (12, (1, 2), counts)
+    assert (again.n_rounds, again.candidates, again.counts.tolist()) == (12, (1, 2), counts)
 
 
 def test_a_race_that_a_disqualification_ends_bounds_the_regret_of_its_best() -> None:
@@ -391,7 +392,7 @@ def test_any_names_and_numbers_of_arms_are_written_and_drawn(arms: list[str], bu
 
 def shown(contest: bestarm.Race) -> str:
     page = io.StringIO()
-    Console(file=page, width=120, color_system=None).print(progress.picture(contest))
+    Console(file=page, width=120, color_system=None).print(live.picture(contest.standing()))
     return page.getvalue()
 
 
@@ -401,7 +402,7 @@ def test_the_display_shows_who_is_in_the_lead_and_what_is_spent() -> None:
     for number in range(1, 13):
         contest.ask()
         contest.tell(number, {arm: LEVEL[arm] for arm in LEVEL if arm != "low" or number <= 10})
-    low, high = contest.course.game.lead(1, 2) or (0.0, 0.0)
+    low, high = contest.state.game.lead(1, 2) or (0.0, 0.0)
     lines = [" ".join(line.split()) for line in shown(contest).splitlines()]
     assert lines[:2] == ["round 12", "evaluations 36 of 3,000"]
     assert lines[3:] == [
@@ -419,9 +420,9 @@ def test_the_display_is_drawn_at_most_so_often_and_takes_a_tenth_of_the_time(mon
         drawn.append(clock.now)
         clock.now += cost
 
-    monkeypatch.setattr(progress, "time", clock)
-    live: Any = SimpleNamespace(update=draw)
-    display = progress.LiveDisplay(bestarm.Race(list(LEVEL)), live)
+    monkeypatch.setattr(live, "time", clock)
+    terminal: Any = SimpleNamespace(update=draw)
+    display = live.LiveDisplay(bestarm.Race(list(LEVEL)).standing, terminal)
     for clock.now in (100.0, 100.125, 100.1875, 100.25, 100.375, 100.5):
         display.update()
     assert drawn == [100.0, 100.25, 100.5]

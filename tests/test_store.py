@@ -45,7 +45,7 @@ def everything(result: bestarm.RaceResult) -> dict[str, Any]:
         "weights": [out.weights for out in result.eliminations],
         "contradiction": result.contradiction,
         "saved": result.saved,
-        "settings": result.settings,
+        "settings": result.settings.to_plain(),
         "text": str(result),
     }
 
@@ -140,7 +140,7 @@ def test_plain_sql_reads_schema_version_settings_arms_rounds_scores_and_eliminat
         "eliminations": ["arm", "round", "by", "margin", "weights"],
     }
     settings = {name: json.loads(value) for name, value in rows(store, "SELECT * FROM settings")}
-    assert settings == result.settings | {"source": None, "reason": "decided"}
+    assert settings == result.settings.to_plain() | {"source": None, "reason": "decided"}
     assert settings["algorithm"]["type"] == "PairwiseBAI"
     assert settings["algorithm"]["comparison"]["first_rounds"] == 10
     assert (settings["items"], settings["n_items"], settings["seed"]) == ("pool", 30, 3)
@@ -385,7 +385,7 @@ def test_another_setting_is_refused_and_named(
     assert (tmp_path / "race.sqlite").read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["race.sqlite"]
     with opened(before) as contest:
-        assert contest.course.game.n_rounds == 6
+        assert contest.state.game.n_rounds == 6
 
 
 def test_without_in_flight_a_continued_race_keeps_that_of_its_file(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from bestarm.algorithms.convex import ConvexBAI
 from bestarm.algorithms.data_kind import DataWarning
+from bestarm.algorithms.elimination import EliminationGame
 from bestarm.algorithms.game import Algorithm, Elimination, Game, Guarantee, Intervals
 from bestarm.algorithms.hoeffding_race import HoeffdingRace
 from bestarm.algorithms.kim_nelson import KimNelson
@@ -15,6 +16,7 @@ __all__ = [
     "ConvexBAI",
     "DataWarning",
     "Elimination",
+    "EliminationGame",
     "Game",
     "Guarantee",
     "HoeffdingRace",

@@ -115,6 +115,10 @@ class EliminationGame(Game):
         """A lower confidence bound for ``mu_j - mu_i``, or None where no statistics of differences are kept."""
         return self.evidence.lead_bound(i, j, simultaneous)
 
+    def growth(self, lead: float, variance: float) -> float:
+        """How fast evidence for a lead grows, per round, given the variance of the difference."""
+        return self.evidence.growth(lead, variance)
+
     @property
     def no_disqualification(self) -> str | None:
         """Why an arm cannot be taken out of the game; None where it can."""

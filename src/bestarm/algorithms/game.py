@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms.data_kind import LOOK, DataWatch
 from bestarm.checks import check_n_arms
+from bestarm.comparisons.evidence import growth_of_t_test
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -167,6 +168,10 @@ class Game:
         At the level of one test of an elimination, or ``simultaneous`` with the bounds of all pairs and both sides.
         """
         return None
+
+    def growth(self, lead: float, variance: float) -> float:
+        """How fast evidence for a lead grows, per round, given the variance of the difference."""
+        return growth_of_t_test(lead, variance)
 
     # What follows.
 

@@ -1,6 +1,6 @@
-"""The command line: thin over the library."""
+"""The command line: thin over the library, one file per command."""
 
-from bestarm.cli import race, study, tools
+from bestarm.cli import commands, demo, plan, report, reproduce, resume, run, show, table, validate
 from bestarm.cli.app import app
 
-__all__ = ["app", "race", "study", "tools"]
+__all__ = ["app", "commands", "demo", "plan", "report", "reproduce", "resume", "run", "show", "table", "validate"]

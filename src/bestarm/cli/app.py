@@ -24,17 +24,6 @@ EXIT_CODES = (
     "answer, 130 interrupted."
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No display while the race runs.")]
-Delta = Annotated[float, typer.Option(help="Probability of error allowed.")]
-Epsilon = Annotated[float, typer.Option(help="Also end when the leader is within this of the best.")]
-Zone = Annotated[float, typer.Option(help="A promise that the best leads by this much.")]
-Lower = Annotated[bool, typer.Option("--lower-is-better", help="For times, costs and losses.")]
-MaxQueries = Annotated[int | None, typer.Option(help="The most evaluations to spend, earlier ones included.")]
-Retries = Annotated[int, typer.Option(help="How often a failed evaluation is tried again.")]
-OnError = Annotated[str, typer.Option(help="Of a failed evaluation: raise, worst or disqualify.")]
-Seed = Annotated[int, typer.Option(help="Seed of the order of the items.")]
-
 app = typer.Typer(
     help="Which of my K candidates is best?",
     no_args_is_help=True,
@@ -78,7 +67,7 @@ def clear_errors() -> Iterator[None]:
 
 def show_result(result: RaceResult, as_json: bool, console: Console) -> None:
     """Print a result as a table or as JSON."""
-    from bestarm.racing.words import cost, rich_table
+    from bestarm.report.words import cost, rich_table
 
     if as_json:
         console.file.write(result.to_json() + "\n")
@@ -88,28 +77,34 @@ def show_result(result: RaceResult, as_json: bool, console: Console) -> None:
         console.print(rich_table(result))
 
 
-def interval(text: str | None) -> tuple[float, float] | None:
-    """Bounds as they are given on the command line."""
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError as error:
-        raise ValueError(f"bounds must be two numbers as low,high, got {text!r}") from error
-    return low, high
-
-
-def lines_of(path: Path) -> list[str]:
-    """The lines of a file that are not empty."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
-    return [line for line in text.splitlines() if line.strip()]
-
-
 def exit_code(result: RaceResult) -> int:
     """What the end of a race is for a script."""
     if result.reason == "interrupted":
         return INTERRUPTED
     return UNDECIDED if result.reason in ("budget", "items exhausted") else ANSWERED
+
+
+def write_page(result: RaceResult, page: Path, source: Path | None) -> None:
+    """Write the page of a result, but never over the file that the result is from."""
+    if source is not None and page.exists() and source.exists() and page.samefile(source):
+        raise ValueError(f"{page} is the file that the race is from: give the page another name")
+    result.to_html(page)
+
+
+def finish(
+    result: RaceResult,
+    as_json: bool,
+    page: Path | None = None,
+    source: Path | None = None,
+    remark: str | None = None,
+) -> None:
+    """Print a result, write its page if one is wanted, and end with its exit code."""
+    console = Console()
+    show_result(result, as_json, console)  # first: a page that cannot be written loses nothing
+    if remark is not None:
+        console.print(Text(remark))
+    if page is not None:
+        write_page(result, page, source)
+        if not as_json:
+            console.print(Text(f"Wrote {page}."), soft_wrap=True)
+    raise typer.Exit(exit_code(result))

@@ -1,5 +1,6 @@
 """What a comparison is, and the evidence that it brings to a game."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
@@ -43,6 +44,10 @@ class Evidence(ABC):
         """
         return None
 
+    def growth(self, lead: float, variance: float) -> float:
+        """How fast the evidence for a lead grows, per round, given the variance of the difference."""
+        return growth_of_t_test(lead, variance)
+
     def weights(self, arm: int) -> dict[int, float] | None:
         """The weights of the combination that beat an arm, where combinations are compared."""
         return None
@@ -56,6 +61,11 @@ class Evidence(ABC):
 
         Nothing to drop where every test stands for itself: arms that are not queried beat nobody.
         """
+
+
+def growth_of_t_test(lead: float, variance: float) -> float:
+    """The growth of the likelihood ratio of a t-test, per round: ``log(1 + lead^2 / V) / 2``."""
+    return math.log1p(lead**2 / variance) / 2.0 if variance > 0.0 else math.inf
 
 
 def shared_rounds(board: Board, i: int, j: int) -> int:

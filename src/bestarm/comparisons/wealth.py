@@ -68,6 +68,13 @@ class WealthEvidence(Evidence):
         log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
         return self._betting.lower_bound(differences, float(log_threshold))
 
+    def growth(self, lead: float, variance: float) -> float:
+        """How fast the wealth on a lead grows, per round, given the variance of the difference: of the best bet."""
+        lead, variance = lead * self.rule.scale, variance * self.rule.scale**2
+        square = variance + lead**2
+        bet = min(float(self.rule.bets.max()), lead / square)  # to second order
+        return bet * lead - bet**2 * square / 2.0
+
     def forget(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
         for bets in (self.state.purse, self.state.near):

@@ -8,18 +8,17 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from bestarm.algorithms import Algorithm
 from bestarm.checks import check_choice, check_count, check_positive
-from bestarm.racing.driver import race
-from bestarm.racing.entrants import label_of
-from bestarm.racing.evaluation import PlainError
+from bestarm.racing.evaluation import Evaluation, PlainError
+from bestarm.racing.execution import Execution, run_race
+from bestarm.racing.items import full_text
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import FIRST_ROUNDS
+from bestarm.racing.settings import CommandOptions, Options, known_options
 
 SCORES = ("time", "stdout")
 PLACE = "{item}"
@@ -43,7 +42,7 @@ class Command:
 
     def __call__(self, item: Any) -> float:
         """Run on an item; its wall time in seconds, or the last number it printed."""
-        words = [word.replace(PLACE, label_of(item)) for word in self.words]
+        words = [word.replace(PLACE, full_text(item)) for word in self.words]
         begun = time.perf_counter()
         try:
             returncode, printed, complained = _run(words, self.timeout, self.folder)
@@ -93,24 +92,32 @@ def _tail(printed: bytes) -> str:
     return f" ({text})" if text else ""
 
 
-def parsed_commands(
-    commands: Mapping[str, str | Sequence[str]] | Sequence[str],
-    score: str,
-    timeout: float,
-    with_items: bool,
-    folder: str | None = None,
-) -> dict[str, Command]:
-    """The commands by name, split into words as a shell would, but nothing else of a shell."""
-    check_choice("score", score, SCORES)
-    check_positive("timeout", timeout)
-    if isinstance(commands, str):
-        raise ValueError(f"commands must be a sequence of commands, got the string {commands!r}")
-    named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
-    if not isinstance(commands, Mapping) and len(named) < len(commands):
-        twice = next(command for k, command in enumerate(commands) if command in commands[:k])
-        raise ValueError(f"commands must be different, {twice!r} is there more than once")
-    parsed = {}
-    for name, command in named.items():
+Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of programs, and how they are run."""
+
+    score: str = "time"
+    timeout: float = TIMEOUT
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("score", self.score, SCORES)
+        check_positive("timeout", self.timeout)
+
+    def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
+        """The commands by name, split into words as a shell would, but nothing else of a shell."""
+        if isinstance(commands, str):
+            raise ValueError(f"commands must be a sequence of commands, got the string {commands!r}")
+        named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
+        if not isinstance(commands, Mapping) and len(named) < len(commands):
+            twice = next(command for k, command in enumerate(commands) if command in commands[:k])
+            raise ValueError(f"commands must be different, {twice!r} is there more than once")
+        return {name: self._command(name, command, with_items) for name, command in named.items()}
+
+    def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
         try:
             words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
         except ValueError as error:
@@ -119,31 +126,20 @@ def parsed_commands(
             raise ValueError("a command must name a program, got an empty one")
         if with_items and not any(PLACE in word for word in words):
             raise ValueError(f"the command {name!r} has no {PLACE} in it: the items would make no difference")
-        parsed[name] = Command(words, score, float(timeout), folder)
-    return parsed
+        return Command(words, self.score, float(self.timeout), self.folder)
 
 
 def race_commands(
-    commands: Mapping[str, str | Sequence[str]] | Sequence[str],
+    commands: Commands,
     items: Iterable[Any] | None = None,
     *,
     score: str = "time",
     timeout: float = TIMEOUT,
     folder: str | Path | None = None,
-    delta: float = 0.05,
-    bounds: tuple[float, float] | None = None,
     lower_is_better: bool | None = None,
-    epsilon: float = 0.0,
-    indifference_zone: float = 0.0,
-    max_queries: int | None = None,
     retries: int = 0,
-    on_error: str = "raise",
-    store: str | Path | None = None,
-    seed: int = 0,
     progress: bool = True,
-    algorithm: Algorithm | None = None,
-    first_rounds: int = FIRST_ROUNDS,
-    source: dict[str, Any] | None = None,
+    **options: Unpack[CommandOptions],
 ) -> RaceResult:
     """Which program is best? Runs them on the same items, one after the other, in a random order inside each round.
 
@@ -161,34 +157,28 @@ def race_commands(
     timeout : seconds after which a program and all that it started is killed, and its evaluation has failed
     folder : where the programs run; by default here
     lower_is_better : by default for times only
-    delta, bounds, epsilon, indifference_zone, max_queries, retries, on_error, store, seed, progress, algorithm,
-    first_rounds, source : as in `bestarm.race`
+    retries, progress : as in `bestarm.race`
+    options : ``delta``, ``bounds``, ``epsilon``, ``indifference_zone``, ``max_queries``, ``on_error``, ``store``,
+        ``seed``, ``algorithm``, ``first_rounds``: as in `bestarm.race`
 
     """
-    parsed = parsed_commands(commands, score, timeout, items is not None, None if folder is None else str(folder))
-    if score == "time" and items is not None and hasattr(items, "__len__"):
-        check_count("seed", seed, least=0)
-        items = drawn(items, seed)
-    return race(
-        run_command,
-        parsed,
-        items,
-        delta=delta,
-        bounds=bounds,
-        lower_is_better=score == "time" if lower_is_better is None else lower_is_better,
-        epsilon=epsilon,
-        indifference_zone=indifference_zone,
-        max_queries=max_queries,
-        retries=retries,
-        on_error=on_error,
-        store=store,
-        seed=seed,
-        progress=progress,
-        algorithm=algorithm,
-        first_rounds=first_rounds,
-        source={"score": score} | (source or {}),
-        shuffle_arms=True,
-    )
+    measure = Measure(score, timeout, None if folder is None else str(folder))
+    less = score == "time" if lower_is_better is None else lower_is_better
+    chosen = replace(known_options("race_commands", options, CommandOptions), lower_is_better=less)
+    execution = Execution(Evaluation(run_command, retries=retries), None, progress, {"score": score})
+    return run_commands(execution, commands, items, measure, chosen)
+
+
+def run_commands(
+    execution: Execution, commands: Commands, items: Iterable[Any] | None, measure: Measure, options: Options
+) -> RaceResult:
+    """Race programs in a random order inside each round, times on items drawn with replacement."""
+    parsed = measure.of(commands, items is not None)
+    if measure.score == "time" and items is not None and hasattr(items, "__len__"):
+        check_count("seed", options.seed, least=0)
+        items = drawn(items, options.seed)
+    shuffled = replace(execution, evaluation=replace(execution.evaluation, shuffled=True))
+    return run_race(shuffled, parsed, items, options)
 
 
 def drawn(items: Iterable[Any], seed: int) -> Iterator[Any]:

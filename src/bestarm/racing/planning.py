@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from bestarm.algorithms import Algorithm, DataWarning, PairwiseBAI
 from bestarm.arms import Arms, TableArms
 from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_flag
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
-from bestarm.racing.settings import FIRST_ROUNDS, choose_algorithm
+from bestarm.racing.settings import Options, PlanOptions, choose_algorithm, known_options
 from bestarm.racing.table import MISSING, check_within, score_table, without_gaps
 from bestarm.simulation import simulate
 
@@ -107,15 +107,10 @@ def plan(
     pilot: Any,
     *,
     arms: Sequence[str] | None = None,
-    delta: float = 0.05,
     bounds: tuple[float, float] | None = None,
-    lower_is_better: bool = False,
-    epsilon: float = 0.0,
-    indifference_zone: float = 0.0,
     missing: str = "refuse",
     repetitions: int = 200,
-    seed: int = 0,
-    first_rounds: int = FIRST_ROUNDS,
+    **options: Unpack[PlanOptions],
 ) -> Plan:
     """How many evaluations a race like this pilot will need, by racing on items resampled from it.
 
@@ -127,28 +122,51 @@ def plan(
     ----------
     pilot : a score table as in `bestarm.race_table`; 50 items are a good start
     repetitions : races of each rule
-    delta, bounds, lower_is_better, epsilon, indifference_zone, first_rounds : of the race that is planned
+    bounds : of the race that is planned
     missing : of the pilot, as in `bestarm.race_table`
+    options : ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``first_rounds`` of the race that is
+        planned; ``seed`` of the resampling
 
     """
     check_count("repetitions", repetitions, least=10)
-    check_count("seed", seed, least=0)
-    check_flag("lower_is_better", lower_is_better)
+    chosen = known_options("plan", options, PlanOptions)
+    check_count("seed", chosen.seed, least=0)
+    check_flag("lower_is_better", chosen.lower_is_better)
     check_choice("missing", missing, MISSING)
-    check_at_least("epsilon", epsilon, 0)
-    check_at_least("indifference_zone", indifference_zone, 0)
+    check_at_least("epsilon", chosen.epsilon, 0)
+    check_at_least("indifference_zone", chosen.indifference_zone, 0)
     limits = None if bounds is None else check_bounds(bounds)
     table = score_table(pilot, arms)
     check_within(table, limits)
-    table = without_gaps(table, missing, limits, lower_is_better)
+    table = without_gaps(table, missing, limits, chosen.lower_is_better)
     if len(table.items) < FEWEST_ITEMS:
         raise ValueError(f"a pilot must have at least {FEWEST_ITEMS} items, got {len(table.items)}")
-    scores, length = _rewards(table.scores, limits, lower_is_better)
-    unit = None if limits is None else (0.0, 1.0)
-    epsilon, indifference_zone = epsilon / length, indifference_zone / length
-    sharp = choose_algorithm(None, delta, unit, epsilon, indifference_zone, first_rounds, None)
-    paper = GaussianBernstein() if limits is None else EmpiricalBernstein()
-    ruled = PairwiseBAI(delta, paper, epsilon=epsilon, indifference_zone=indifference_zone)
+    scores, length = _rewards(table.scores, limits, chosen.lower_is_better)
+    scaled = replace(
+        chosen,
+        bounds=None if limits is None else (0.0, 1.0),
+        epsilon=chosen.epsilon / length,
+        indifference_zone=chosen.indifference_zone / length,
+    )
+    rules, medians = _planned_rules(scaled, scores, repetitions)
+    low, high = np.quantile(medians, [0.05, 0.95], method="inverted_cdf")
+    return Plan(
+        n_items=len(table.items),
+        n_arms=len(table.arms),
+        delta=chosen.delta,
+        best=table.arms[int(np.argmax(scores.mean(axis=0)))],
+        rules=rules,
+        median_range=(float(low), float(high)),
+    )
+
+
+def _planned_rules(
+    options: Options, scores: NDArray[np.float64], repetitions: int
+) -> tuple[tuple[PlannedRule, ...], NDArray[np.float64]]:
+    """What three rules need on resampled items, and the medians of the first on resampled pilots."""
+    sharp, seed = choose_algorithm(options, None), options.seed
+    paper = GaussianBernstein() if options.bounds is None else EmpiricalBernstein()
+    ruled = PairwiseBAI(options.delta, paper, epsilon=options.epsilon, indifference_zone=options.indifference_zone)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # resampled items are discrete whatever the law of the scores
         rules = (
@@ -156,16 +174,7 @@ def plan(
             _planned("the paper's rule", ruled, TableArms(scores), repetitions, seed + 1),
             _planned("sharp, different items for each arm", sharp, UnpairedArms(scores), repetitions, seed + 2),
         )
-        medians = _medians_of_pilots(sharp, scores, rules[0].evaluations[0.5], seed + 3)
-    low, high = np.quantile(medians, [0.05, 0.95], method="inverted_cdf")
-    return Plan(
-        n_items=len(table.items),
-        n_arms=len(table.arms),
-        delta=delta,
-        best=table.arms[int(np.argmax(scores.mean(axis=0)))],
-        rules=rules,
-        median_range=(float(low), float(high)),
-    )
+        return rules, _medians_of_pilots(sharp, scores, rules[0].evaluations[0.5], seed + 3)
 
 
 def _rewards(

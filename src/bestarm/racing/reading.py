@@ -23,9 +23,9 @@ def read_table(
 ) -> ScoreTable:
     """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
 
-    Wide: one row an item, one column an arm; ``item`` names the column that holds the items, and a first column that is
-    called so (item, id, index, instance, or nothing) or holds no number is taken for it. Long: ``item``, ``arm`` and
-    ``score`` name three columns, one row a score.
+    Wide: one row per item, one column per arm; ``item`` names the column that holds the items, and a first column that
+    is called so (item, id, index, instance, or nothing) or holds no number is taken for it. Long: ``item``, ``arm`` and
+    ``score`` name three columns, one row per score.
     """
     path = Path(path)
     try:

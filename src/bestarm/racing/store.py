@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from bestarm.algorithms import Elimination
+from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
+from bestarm.racing.settings import missing_setting
 
 VERSION = 1
 SMALLEST = 512  # bytes of a page, the least that a database has
@@ -41,31 +43,66 @@ SCHEMA = (
 )
 TABLES = {"settings", "arms", "rounds", "scores", "eliminations"}
 
-# What `rounds` and `scores` take.
-RoundRow = tuple[int, str, int]
-ScoreRow = tuple[int, int, float | None, str | None]
-
 
 class StoreError(Exception):
     """A race on disk that cannot be opened, read or continued, and why."""
 
 
 @dataclass(frozen=True)
-class Stored:
-    """All that a file holds."""
+class StoredRace:
+    """All that a store holds: settings as plain values, the names of the arms, and the record."""
 
     settings: dict[str, Any]
     arms: tuple[str, ...]
-    rounds: list[RoundRow]
-    scores: list[ScoreRow]
+    record: Record
 
 
-class Store:
+class Store(Protocol):
+    """Where a race is kept: `SQLiteStore`, or an object of your own given as ``store=``.
+
+    A score counts only after `save` has returned, so what it was given must be durable then. The text form of a store
+    is what messages call it. Trouble is raised as `StoreError`.
+    """
+
+    def load(self) -> StoredRace | None:
+        """The race that is kept here, or None if there is none yet."""
+        ...
+
+    def create(self, settings: dict[str, Any], arms: Sequence[str]) -> None:
+        """Begin a race: its settings (plain values, for JSON) and the names of its arms."""
+        ...
+
+    def update(self, settings: dict[str, Any]) -> None:
+        """Replace the values of these settings."""
+        ...
+
+    def save(self, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow]) -> None:
+        """Keep rounds that are new, and scores: all of them or none."""
+        ...
+
+    def save_eliminations(self, eliminations: Iterable[Elimination]) -> None:
+        """Who is out so far, for readers of the store: a race that is continued works them out anew."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+        ...
+
+
+def open_store(store: str | Path | Store) -> Store:
+    """The store given, or the SQLite file of this path."""
+    if isinstance(store, str | Path):
+        return SQLiteStore(store)
+    for name in ("load", "create", "update", "save", "save_eliminations", "close"):
+        if not hasattr(store, name):
+            raise TypeError(f"store must be the path of a file (or have a method {name}), got {store!r}")
+    return store
+
+
+class SQLiteStore:
     """An open file that takes the scores of one race; no other process can open it meanwhile."""
 
     def __init__(self, path: str | Path) -> None:
-        if not isinstance(path, str | Path):
-            raise TypeError(f"store must be the path of a file, got {path!r}")
         self.path = Path(path)
         try:
             if self.path.is_dir() or not self.path.parent.is_dir():
@@ -80,6 +117,9 @@ class Store:
                 if not self.new:
                     _check_whole(connection, self.path)
         self._connection = self._opened()
+
+    def __str__(self) -> str:
+        return str(self.path)
 
     def _opened(self) -> sqlite3.Connection:
         """A connection that keeps the file for itself until it is closed."""
@@ -143,9 +183,9 @@ class Store:
             connection.execute("DELETE FROM eliminations")
             connection.executemany("INSERT INTO eliminations VALUES (?, ?, ?, ?, ?)", rows)
 
-    def load(self) -> Stored:
+    def load(self) -> StoredRace | None:
         """All that is in the file."""
-        return _load(self._connection, self.path)
+        return None if self.new else _load(self._connection, self.path)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -157,7 +197,7 @@ def _write_settings(connection: sqlite3.Connection, settings: dict[str, Any]) ->
     connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
 
 
-def read_store(path: str | Path) -> Stored:
+def read_store(path: str | Path) -> StoredRace:
     """The race in a file, which is left as it is."""
     path = Path(path)
     try:
@@ -230,22 +270,25 @@ def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
         raise damaged(path, health)
 
 
-def _load(connection: sqlite3.Connection, path: Path) -> Stored:
+def _load(connection: sqlite3.Connection, path: Path) -> StoredRace:
     select = connection.execute
     with _explaining(path):
         try:
             settings = {name: json.loads(value) for name, value in select("SELECT name, value FROM settings")}
         except json.JSONDecodeError as error:
             raise damaged(path, str(error)) from error
+        if (lack := missing_setting(settings)) is not None:
+            raise damaged(path, lack)
         arms = select("SELECT arm, name FROM arms ORDER BY arm").fetchall()
         if [arm for arm, _ in arms] != list(range(len(arms))) or len(arms) < 2:
             raise damaged(path, "arms are missing")
-        return Stored(
-            settings=settings,
-            arms=tuple(name for _, name in arms),
-            rounds=select("SELECT round, item, asked FROM rounds ORDER BY round").fetchall(),
-            scores=select("SELECT round, arm, score, failure FROM scores ORDER BY round, arm").fetchall(),
-        )
+        rounds = select("SELECT round, item, asked FROM rounds ORDER BY round").fetchall()
+        scores = select("SELECT round, arm, score, failure FROM scores ORDER BY round, arm").fetchall()
+    try:
+        record = Record.of_rows(rounds, scores, settings["in_flight"])
+    except RecordError as error:
+        raise damaged(path, str(error)) from error
+    return StoredRace(settings, tuple(name for _, name in arms), record)
 
 
 @contextmanager
@@ -265,7 +308,7 @@ def _explaining(path: Path) -> Iterator[None]:
         raise _unwritable(path, error) from error
 
 
-def damaged(path: Path, what: str) -> StoreError:
+def damaged(path: object, what: str) -> StoreError:
     """The error of a file that is not whole."""
     return StoreError(f"the race in {path} is damaged ({what}): it was left as it is")
 

@@ -1,18 +1,20 @@
 """A race on recorded scores: who is best, and how few of the evaluations would have been enough."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Algorithm
 from bestarm.checks import check_bounds, check_choice, check_count, check_flag
-from bestarm.racing.course import Course
-from bestarm.racing.entrants import digest, entrants, shuffled
-from bestarm.racing.result import RaceResult, summarise
-from bestarm.racing.settings import FIRST_ROUNDS, RaceSettings, check_algorithm, check_settings, choose_algorithm
+from bestarm.racing.arms import race_arms
+from bestarm.racing.items import Items, digest, item_text, shuffled
+from bestarm.racing.replay import race_recorded
+from bestarm.racing.result import RaceResult
+from bestarm.racing.settings import Options, TableOptions, choose_algorithm, known_options, race_settings, start_game
+from bestarm.racing.state import RaceState
+from bestarm.racing.summary import summarise
 
 MISSING = ("refuse", "worst", "drop-items")
 OF_TABLE = "table"
@@ -21,18 +23,18 @@ ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Recorded scores: one row an item, one column an arm; NaN where a score is missing."""
+    """Recorded scores: one row per item, one column per arm; NaN where a score is missing."""
 
     arms: tuple[str, ...]
     items: tuple[str, ...]
     scores: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        entrants(self.arms)  # refuses empty, duplicated or single names
+        race_arms(self.arms)  # refuses empty, duplicated or single names
         if self.scores.shape != (len(self.items), len(self.arms)):
             shape = f"{len(self.items)} items and {len(self.arms)} arms"
             raise ValueError(
-                f"scores must have one row an item and one column an arm, got {self.scores.shape} for {shape}"
+                f"scores must have one row per item and one column per arm, got {self.scores.shape} for {shape}"
             )
         if len(self.items) == 0:
             raise ValueError("the table has no rows: there must be one for each item")
@@ -59,7 +61,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
     if arms is not None:
         raise ValueError("arms are the columns of the table: name them there, not beside it")
     named = [str(name) for name in names]
-    entrants(named)
+    race_arms(named)
     columns = [_column(frame[name], str(name)) for name in names]
     if len({column.size for column in columns}) > 1:
         raise ValueError("all columns of the table must have the same number of rows")
@@ -74,7 +76,7 @@ def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
     except (TypeError, ValueError) as error:
         scores = _cell_by_cell(array, arms, error)
     if scores.ndim != 2:
-        raise ValueError(f"the scores must be a table with one row an item and one column an arm, got {scores.shape}")
+        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {scores.shape}")
     names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
     if len(names) != scores.shape[1]:
         raise ValueError(f"arms must name the {scores.shape[1]} columns, got {len(names)} names")
@@ -122,15 +124,9 @@ def race_table(
     frame: Any,
     *,
     arms: Sequence[str] | None = None,
-    delta: float = 0.05,
     bounds: tuple[float, float] | str | None = OF_TABLE,
-    lower_is_better: bool = False,
-    epsilon: float = 0.0,
-    indifference_zone: float = 0.0,
     missing: str = "refuse",
-    seed: int = 0,
-    algorithm: Algorithm | None = None,
-    first_rounds: int = FIRST_ROUNDS,
+    **options: Unpack[TableOptions],
 ) -> RaceResult:
     """Which column of a recorded score table is best, and how few of its cells would have been enough?
 
@@ -142,12 +138,13 @@ def race_table(
     Parameters
     ----------
     frame : a NumPy array (then ``arms`` names its columns), a pandas, polars or Arrow table, or a mapping of columns;
-        one row an item, one column an arm
+        one row per item, one column per arm
     bounds : the interval that scores lie in; by default ``"table"``, from the smallest to the largest score. None takes
         the rows for a sample of Gaussian scores
     missing : what to do about missing cells: ``"refuse"``; ``"worst"``, they count as the worst bound;
         ``"drop-items"``, only rows without a missing cell are used
-    delta, lower_is_better, epsilon, indifference_zone, seed, algorithm, first_rounds : as in `bestarm.race`
+    options : ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``seed``, ``algorithm``,
+        ``first_rounds``: as in `bestarm.race`
 
     Examples
     --------
@@ -159,42 +156,38 @@ def race_table(
 
     """
     check_choice("missing", missing, MISSING)
-    check_count("seed", seed, least=0)
-    check_flag("lower_is_better", lower_is_better)
+    chosen = known_options("race_table", options, TableOptions)
+    check_count("seed", chosen.seed, least=0)
+    check_flag("lower_is_better", chosen.lower_is_better)
     table = score_table(frame, arms)
-    limits = _limits(table, bounds, algorithm)
+    limits = _limits(table, bounds, chosen)
     check_within(table, limits)
-    table = without_gaps(table, missing, limits, lower_is_better)
+    table = without_gaps(table, missing, limits, chosen.lower_is_better)
+    on_error = "worst" if missing == "worst" and limits is not None else "raise"
+    return _race(table, replace(chosen, bounds=limits, on_error=on_error))
+
+
+def _race(table: ScoreTable, options: Options) -> RaceResult:
+    """Race on a table that is complete."""
     n_items = len(table.items)
     if n_items < 2:
         raise ValueError(f"the table must have at least two rows, got {n_items}")
-    chosen = choose_algorithm(algorithm, delta, limits, epsilon, indifference_zone, first_rounds, n_items)
-    settings = RaceSettings(
-        algorithm=chosen,
-        lower_is_better=bool(lower_is_better),
-        max_queries=None,
-        in_flight=1,
-        on_error="worst" if missing == "worst" and limits is not None else "raise",
-        seed=int(seed),
-        items="pool",
-        n_items=n_items,
-        items_digest=digest(table.items),
-        arms_digest=digest(table.arms),
-    )
-    game = chosen.start(len(table.arms))
-    check_settings(settings, game.n_arms, game.bounds)
-    check_algorithm(chosen, game, limits, n_items)
-    course = Course(game, settings, iter(()))
-    course.play_all(table.scores[shuffled(n_items, seed)])
-    return summarise(course, table.arms)
+    settings = race_settings(options, Items("pool", iter(()), n_items, digest(table.items)), digest(table.arms))
+    state = RaceState(start_game(settings, len(table.arms), options.bounds), settings, iter(()))
+    order = shuffled(n_items, settings.seed)
+    items = [item_text(table.items[row]) for row in order]
+    state.record = race_recorded(state.game, table.scores[order], items, settings.lower_is_better)
+    state.spent = state.game.n_queries
+    state.ran_out = "pool exhausted"
+    return summarise(state, race_arms(table.arms))
 
 
 def _limits(
-    table: ScoreTable, bounds: tuple[float, float] | str | None, algorithm: Algorithm | None
+    table: ScoreTable, bounds: tuple[float, float] | str | None, options: Options
 ) -> tuple[float, float] | None:
     """The bounds to use: those given, those of the algorithm, or those of the table."""
-    if algorithm is not None:
-        own: tuple[float, float] | None = getattr(getattr(algorithm, "comparison", None), "bounds", None)
+    if options.algorithm is not None:
+        own = choose_algorithm(options, None).start(len(table.arms)).bounds
         if bounds is None or isinstance(bounds, str) or check_bounds(bounds) == own:
             return own
         raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {own}: give them in one place")

@@ -1,1 +1,1 @@
-"""Tables and pictures."""
+"""What people read of a race: words, tables, pictures, the page, the live display."""

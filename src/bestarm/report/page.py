@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import bestarm.racing
-from bestarm.racing.entrants import name_of
-from bestarm.racing.figure import LeadHistory, lead_history, lead_limits
-from bestarm.racing.pairing import Pairing, pairing
-from bestarm.racing.words import cost, ending, guarantee, settings_in_words
+import bestarm
+from bestarm.report.figure import LeadHistory, lead_history, lead_limits
+from bestarm.report.pairing import Pairing, pairing
+from bestarm.report.words import cost, ending, guarantee, settings_in_words
+from bestarm.texts import name_of
 
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
@@ -33,7 +33,7 @@ def page(result: "RaceResult") -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("bestarm.racing", "templates"),
+        loader=PackageLoader("bestarm.report", "templates"),
         autoescape=True,
         finalize=_harmless,
         undefined=StrictUndefined,
@@ -63,16 +63,17 @@ def _harmless(value: Any) -> Any:
 
 
 def _rows(result: "RaceResult") -> list[dict[str, Any]]:
-    """One row an arm: its record, its name, how it ended, the rank of who beat it, its bar as a share of the rounds."""
+    """One row per arm: its record, its name, how it ended, the rank of who beat it, its bar as share of the rounds."""
     records = result.to_records()
-    rank = {id(record["arm"]): place for place, record in enumerate(records, start=1)}
+    rank = {arm: place for place, arm in enumerate(result.order, start=1)}
+    beaten_by = {out.arm: rank[out.by] for out in result.outcome.eliminations}
     rows = []
-    for record in records:
+    for arm, record in zip(result.order, records, strict=True):
         last = record["round"] if record["round"] is not None else result.n_rounds
         shown = {
             "name": name_of(record["arm"]),
             "ending": ending(record),
-            "by": rank.get(id(record["beaten_by"])),
+            "by": beaten_by.get(arm),
             "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
         }
         rows.append(record | shown)

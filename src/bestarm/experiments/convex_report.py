@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bestarm.experiments.convex import HORIZON, Point
-from bestarm.report.figure1 import COLOURS
-from bestarm.report.tables import series_table, unique
+from bestarm.experiments.figure1_report import COLOURS
+from bestarm.experiments.tables import series_table, unique
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""`bestarm reproduce` and `bestarm validate`: the paper's experiments and a study of the guarantee."""
+"""`bestarm reproduce`: the paper's experiments."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -36,8 +36,8 @@ def figure1(
     from rich.progress import Progress
 
     from bestarm.experiments import figure1 as experiment
+    from bestarm.experiments.figure1_report import LOWER_BOUND_NOTE, figure1_tables, plot_figure1
     from bestarm.experiments.records import write_csv
-    from bestarm.report.figure1 import LOWER_BOUND_NOTE, figure1_tables, plot_figure1
 
     console = Console()
     try:
@@ -75,8 +75,8 @@ def convex(
     from rich.progress import Progress
 
     from bestarm.experiments import convex as experiment
+    from bestarm.experiments.convex_report import convex_tables, plot_convex
     from bestarm.experiments.records import write_csv
-    from bestarm.report.convex import convex_tables, plot_convex
 
     console = Console()
     try:
@@ -100,51 +100,3 @@ def convex(
     for sentence in experiment.findings(points):
         console.print(sentence, highlight=False)
     console.print(f"Wrote {output / 'convex.csv'} and {output / 'convex.png'}.", highlight=False)
-
-
-@app.command()
-def validate(
-    games: Annotated[int, typer.Option(help="Games for each cell.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of the study.")] = 0,
-    arms: Annotated[list[int], typer.Option(help="Numbers of arms; repeat the option for several.")] = [2, 10, 50],  # noqa: B006
-    output: Annotated[Path, typer.Option(help="Folder for validate.csv.")] = Path("figures"),
-) -> None:
-    """Study the guarantee: error rates over a grid of comparisons, arms, K and delta.
-
-    Exit code 0 if no cell speaks against the guarantee, 1 if the study rejects it, 2 for bad input.
-    """
-    import warnings
-
-    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-
-    from bestarm.experiments import validate as study
-    from bestarm.report.validate import validate_table
-
-    try:
-        bestarm.checks.check_count("games", games)
-        bestarm.checks.check_count("seed", seed, least=0)
-        if unknown := set(arms) - set(study.HORIZON):
-            raise ValueError(f"arms must be among {', '.join(map(str, study.HORIZON))}, got {min(unknown)}")
-        output.mkdir(parents=True, exist_ok=True)
-    except (ValueError, OSError) as error:
-        raise refuse(str(error)) from error
-    grid = list(study.cells(sorted(set(arms))))
-    warnings.simplefilter("ignore", bestarm.DataWarning)  # some cells are meant to misfit
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        results = [
-            study.measure(cell, games, seed * len(grid) + k)
-            for k, cell in enumerate(progress.track(grid, description="cells"))
-        ]
-    console = Console()
-    wide = Console(width=max(console.width, 170))
-    study.write_csv(results, output / "validate.csv")
-    kept = [result for result in results if result.cell.assumption_holds]
-    broken = [result for result in results if not result.cell.assumption_holds]
-    wide.print(validate_table(kept, "Cells that meet the assumptions"))
-    wide.print(validate_table(broken, "Assumption deliberately broken: no guarantee is claimed here"))
-    outcome = study.verdict(results)
-    console.print(f"[bold]{outcome}[/bold]", highlight=False)
-    console.print(f"Wrote {output / 'validate.csv'}.", highlight=False)
-    if not outcome.passed:
-        raise typer.Exit(1)

@@ -2,26 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
-from bestarm.algorithms import Algorithm
-from bestarm.checks import check_count, check_flag
-from bestarm.racing.course import Course, OpenRound, Past
-from bestarm.racing.entrants import digest, entrants, items_in_order, short
+from bestarm.racing.arms import race_arms
 from bestarm.racing.evaluation import EvaluationError, Outcome, checked_score, failed_call
-from bestarm.racing.result import RaceResult, summarise
-from bestarm.racing.settings import (
-    FIRST_ROUNDS,
-    RaceSettings,
-    check_algorithm,
-    check_settings,
-    choose_algorithm,
-    difference,
-    missing_setting,
-)
-from bestarm.racing.store import RoundRow, ScoreRow, Store, StoreError, damaged
+from bestarm.racing.items import digest, items_in_order
+from bestarm.racing.record import RoundRow, ScoreRow
+from bestarm.racing.result import RaceResult
+from bestarm.racing.settings import Options, RaceOptions, difference, known_options, race_settings, start_game
+from bestarm.racing.state import OpenRound, RaceState
+from bestarm.racing.store import Store, StoredRace, StoreError, open_store
+from bestarm.racing.summary import Standing, standing, summarise
+from bestarm.texts import short
 
 
 @dataclass(frozen=True)
@@ -33,12 +26,23 @@ class Round:
     arms: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a race is told besides its options by those who evaluate."""
+
+    usual_in_flight: int = 1
+    origin: Mapping[str, Any] | None = None  # kept in the store, for `bestarm resume`
+
+
+Taken = tuple[OpenRound, int, float | None, str | None]  # the round, an arm, its score, its failure
+
+
 class Race:
     """A race for people with their own loop: `ask` gives rounds, `tell` takes scores, in any order, in parts.
 
     The arms of round ``r`` are decided from the rounds up to ``r - in_flight``, and rounds are absorbed in the order
     asked: the course of a race is a function of its settings, its seed and the scores, never of the order in which
-    these come. All rounds decided count as spent, also those still out when the race ends. Parameters as in
+    these come. All rounds decided count as spent, also those still out when the race ends. Options as in
     `bestarm.race`; ``in_flight`` is 1 by default. Use it from one thread.
 
     Examples
@@ -57,66 +61,50 @@ class Race:
         self,
         arms: Mapping[str, Any] | Iterable[Any],
         items: Iterable[Any] | None = None,
-        *,
-        delta: float = 0.05,
-        bounds: tuple[float, float] | None = None,
-        lower_is_better: bool = False,
-        epsilon: float = 0.0,
-        indifference_zone: float = 0.0,
-        max_queries: int | None = None,
-        in_flight: int | None = None,
-        on_error: str = "raise",
-        store: str | Path | None = None,
-        seed: int = 0,
-        algorithm: Algorithm | None = None,
-        first_rounds: int = FIRST_ROUNDS,
-        source: dict[str, Any] | None = None,
-        usual_in_flight: int = 1,
+        **options: Unpack[RaceOptions],
     ) -> None:
-        self.entrants = entrants(arms)
-        check_count("seed", seed, least=0)
-        check_flag("lower_is_better", lower_is_better)
-        given = items_in_order(items, seed)
-        algorithm = choose_algorithm(algorithm, delta, bounds, epsilon, indifference_zone, first_rounds, given.n_items)
-        settings = RaceSettings(
-            algorithm=algorithm,
-            lower_is_better=bool(lower_is_better),
-            max_queries=None if max_queries is None else check_count("max_queries", max_queries),
-            in_flight=check_count("in_flight", usual_in_flight if in_flight is None else in_flight),
-            on_error=on_error,
-            seed=int(seed),
-            items=given.kind,
-            n_items=given.n_items,
-            items_digest=given.digest,
-            arms_digest=digest(self.entrants.names),
-        )
-        game = algorithm.start(len(self.entrants.names))
-        check_settings(settings, game.n_arms, game.bounds)
-        check_algorithm(algorithm, game, bounds, given.n_items)
-        self.course = Course(game, settings, given.order)
+        self._begin(arms, items, known_options("Race", options, RaceOptions), Start())
+
+    @classmethod
+    def begun(
+        cls, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options, start: Start
+    ) -> Self:
+        """A race that somebody will evaluate."""
+        race = cls.__new__(cls)
+        race._begin(arms, items, options, start)
+        return race
+
+    def _begin(
+        self, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options, start: Start
+    ) -> None:
+        self.arms = race_arms(arms)
+        given = items_in_order(items, options.seed)
+        settings = race_settings(options, given, digest(self.arms.names), start.usual_in_flight)
+        game = start_game(settings, len(self.arms.names), options.bounds)
+        self.state = RaceState(game, settings, given.order)
         self._store: Store | None = None
-        if store is None:
-            self.course.decide()
+        if options.store is None:
+            self.state.decide()
         else:
-            self._open_store(Store(store), in_flight is None, source)
+            self._keep_in(open_store(options.store), options.in_flight is None, start.origin)
 
     @property
     def finished(self) -> bool:
         """Whether nothing more is to be evaluated; `reason` says why."""
-        return self.course.reason is not None
+        return self.state.reason is not None
 
     @property
     def reason(self) -> str | None:
         """Why the race has ended, or None while it goes on."""
-        return self.course.reason
+        return self.state.reason
 
     def ask(self) -> list[Round]:
         """All rounds that may be evaluated now and were not asked before; none while others must come back first."""
         if self.finished:
             raise RuntimeError(f"the race has ended ({self.reason}): nothing to ask")
-        labels, unasked = self.entrants.labels, self.course.unasked
+        labels, unasked = self.arms.labels, self.state.unasked
         rounds = [
-            Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.asked if arm in opened.wanted]))
+            Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.wanted]))
             for opened in unasked
             if opened.wanted
         ]
@@ -132,39 +120,39 @@ class Race:
         opened = self._asked_round(asked.number if isinstance(asked, Round) else asked)
         if not isinstance(scores, Mapping):
             raise TypeError(f"scores must be a mapping of arms to scores, got {short(repr(scores))}")
-        outcomes: list[tuple[int, int, Outcome]] = []
+        outcomes: dict[int, Outcome] = {}
         for label, value in scores.items():
-            arm = self.entrants.place(label)
-            name = self.entrants.names[arm]
+            arm = self.arms.number(label)
+            name = self.arms.names[arm]
             if arm not in opened.asked:
                 raise ValueError(f"arm {name!r} was not asked in round {opened.number}")
-            if arm not in opened.wanted or any(arm == told for _, told, _ in outcomes):
+            if arm not in opened.wanted or arm in outcomes:
                 raise ValueError(f"the score of arm {name!r} in round {opened.number} was told before")
-            outcomes.append((opened.number, arm, self._outcome(value, name, opened.label)))
-        if self.course.settings.on_error == "raise":
-            for _, _, outcome in outcomes:
+            outcomes[arm] = self._outcome(value, name, opened.text)
+        if self.state.settings.on_error == "raise":
+            for outcome in outcomes.values():
                 if isinstance(outcome, EvaluationError):
                     raise outcome
-        self.take(outcomes)
+        self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
     def _asked_round(self, number: int) -> OpenRound:
         """The round of this number, if it was asked and is not complete."""
-        course = self.course
-        if 1 <= number <= course.game.n_rounds:
+        state = self.state
+        if 1 <= number <= state.game.n_rounds:
             raise ValueError(f"round {number} is complete: all its scores were told before")
-        if not course.open or number > course.open[-1].number or number < 1:
+        if not state.open or number > state.open[-1].number or number < 1:
             raise ValueError(f"there is no round {number} to tell: call ask() first")
-        opened = course.find(number)
-        if opened in course.unasked:
+        opened = state.find(number)
+        if opened in state.unasked:
             raise ValueError(f"round {number} has not been asked: call ask() first")
         return opened
 
-    def _outcome(self, value: Any, name: str, label: str) -> Outcome:
+    def _outcome(self, value: Any, name: str, item: str) -> Outcome:
         if isinstance(value, EvaluationError):
             return value
         if isinstance(value, Exception):
-            return failed_call(name, label, value)
-        return checked_score(value, self.course.game.bounds, name, label)
+            return failed_call(name, item, value)
+        return checked_score(value, self.state.game.bounds, name, item)
 
     def take(self, outcomes: Sequence[tuple[int, int, Outcome]]) -> None:
         """Store checked outcomes (round, number of the arm, score or failure), then count what is complete.
@@ -172,37 +160,38 @@ class Race:
         With ``on_error="raise"`` the good ones are stored and counted, then the first failure is raised, unless the
         race has ended before its round.
         """
-        taken: list[tuple[OpenRound, int, float | None, str | None]] = []
-        failures: list[EvaluationError] = []
+        raising = self.state.settings.on_error == "raise"
+        taken: list[Taken] = []
+        first_failure: EvaluationError | None = None
         opened = None
         for number, arm, outcome in outcomes:
             if opened is None or opened.number != number:
-                opened = self.course.find(number)
+                opened = self.state.find(number)
             if not isinstance(outcome, EvaluationError):
                 taken.append((opened, arm, outcome, None))
-                continue
-            failures.append(outcome)
-            if self.course.settings.on_error != "raise":
+            elif raising:
+                first_failure = first_failure or outcome
+            else:
                 taken.append((opened, arm, self._score_of_failure(), str(outcome)))
         if self._store is not None and taken:
             self._save(self._store, taken)
         for opened, arm, score, failure in taken:
-            self.course.enter(opened, arm, score, failure)
+            self.state.enter(opened, arm, score, failure)
         self._absorb()
-        if failures and self.course.settings.on_error == "raise" and not self.finished:
-            raise failures[0]
+        if first_failure is not None and not self.finished:
+            raise first_failure
 
-    def _save(self, store: Store, taken: list[tuple[OpenRound, int, float | None, str | None]]) -> None:
+    def _save(self, store: Store, taken: list[Taken]) -> None:
         """Write scores, and their rounds if they are the first of them."""
         new = {opened.number: opened for opened, *_ in taken if not opened.stored}
-        rounds: list[RoundRow] = [(opened.number, opened.label, len(opened.asked)) for opened in new.values()]
+        rounds: list[RoundRow] = [(opened.number, opened.text, len(opened.asked)) for opened in new.values()]
         scores: list[ScoreRow] = [(opened.number, arm, score, failure) for opened, arm, score, failure in taken]
         store.save(rounds, scores)
         for opened in new.values():
             opened.stored = True
 
     def _score_of_failure(self) -> float | None:
-        bounds, settings = self.course.game.bounds, self.course.settings
+        bounds, settings = self.state.game.bounds, self.state.settings
         if settings.on_error == "worst" and bounds is not None:
             return bounds[1] if settings.lower_is_better else bounds[0]
         return None
@@ -210,17 +199,21 @@ class Race:
     def _absorb(self) -> None:
         """Count complete rounds; who is out, and why the race ended, is written for those who read the file."""
         if self._store is None:
-            self.course.absorb()
+            self.state.absorb()
             return
-        candidates = self.course.game.candidates
-        if self.course.absorb() and self.course.game.candidates != candidates:
-            self._store.save_eliminations(self.course.game.eliminations)
+        candidates = self.state.game.candidates
+        if self.state.absorb() and self.state.game.candidates != candidates:
+            self._store.save_eliminations(self.state.game.eliminations)
         if self.finished:
             self._store.update({"reason": self.reason})
 
     def result(self) -> RaceResult:
         """What is known so far; at the end, the answer."""
-        return summarise(self.course, self.entrants.labels)
+        return summarise(self.state, self.arms)
+
+    def standing(self) -> Standing:
+        """Who is still in, the leader's lead, what is spent: what a display shows while the race runs."""
+        return standing(self.state, self.arms)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -236,43 +229,43 @@ class Race:
     ) -> None:
         self.close()
 
-    def _open_store(self, store: Store, any_in_flight: bool, source: dict[str, Any] | None) -> None:
+    def _keep_in(self, store: Store, any_in_flight: bool, origin: Mapping[str, Any] | None) -> None:
+        """Begin a race in a store, or continue the one that is there."""
         self._store = store
         try:
-            if store.new:
-                store.create(self.course.settings.to_json() | {"source": source, "reason": None}, self.entrants.names)
-                self.course.decide()
-                if self.finished:  # a stream without items
-                    store.update({"reason": self.reason})
-            else:
-                self._continue(store, any_in_flight, source)
+            stored = store.load()
+            if stored is not None:
+                self._continue(store, stored, any_in_flight, origin)
+                return
+            settings = self.state.settings.to_plain()
+            store.create(settings | {"source": origin and dict(origin), "reason": None}, self.arms.names)
+            self.state.decide()
+            if self.finished:  # a stream without items
+                store.update({"reason": self.reason})
         except BaseException:
             self.close()
             raise
 
-    def _continue(self, store: Store, any_in_flight: bool, source: dict[str, Any] | None) -> None:
-        stored = store.load()
-        if (lack := missing_setting(stored.settings)) is not None:
-            raise damaged(store.path, lack)
+    def _continue(
+        self, store: Store, stored: StoredRace, any_in_flight: bool, origin: Mapping[str, Any] | None
+    ) -> None:
         if any_in_flight:
-            self.course.settings = replace(self.course.settings, in_flight=stored.settings["in_flight"])
-        now = self.course.settings.to_json()
-        if stored.arms != self.entrants.names:
-            arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.entrants.names)}"
-            raise StoreError(f"{store.path} holds a race of other arms: {arms}")
-        was, is_now = ((given or {}).get("score") for given in (stored.settings["source"], source))
+            self.state.settings = replace(self.state.settings, in_flight=stored.settings["in_flight"])
+        now = self.state.settings.to_plain()
+        if stored.arms != self.arms.names:
+            arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.arms.names)}"
+            raise StoreError(f"{store} holds a race of other arms: {arms}")
+        was, is_now = ((given or {}).get("score") for given in (stored.settings["source"], origin))
         if was != is_now:
-            raise StoreError(
-                f"{store.path} holds a race with other settings: score is {was!r} there and {is_now!r} now"
-            )
+            raise StoreError(f"{store} holds a race with other settings: score is {was!r} there and {is_now!r} now")
         if (changed := difference(stored.settings, now)) is not None:
-            raise StoreError(f"{store.path} holds a race with other settings: {changed}")
+            raise StoreError(f"{store} holds a race with other settings: {changed}")
         try:
-            self.course.restore(Past(stored, self.course.game.n_arms))
+            self.state.restore(stored.record)
         except StoreError as error:
-            raise StoreError(f"the race in {store.path} cannot be continued, {error}") from error
+            raise StoreError(f"the race in {store} cannot be continued, {error}") from error
         store.update({"max_queries": now["max_queries"], "reason": self.reason})
-        store.save_eliminations(self.course.game.eliminations)
+        store.save_eliminations(self.state.game.eliminations)
 
 
 def _list(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestarm.experiments.figure1 import Bar
-from bestarm.report.tables import series_table, unique
+from bestarm.experiments.tables import series_table, unique
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ def unique(values: Iterable[T]) -> list[T]:
 def series_table(
     title: str, columns: Iterable[str], rows: Mapping[str, Sequence[str]], reference: tuple[str, Sequence[str]]
 ) -> "Table":
-    """One row a series, one column a case, and a dim row of reference last."""
+    """One row per series, one column per case, and a dim row of reference last."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

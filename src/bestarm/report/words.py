@@ -4,7 +4,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from bestarm.racing.entrants import name_of, short
+from bestarm.texts import name_of, short
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,23 +20,27 @@ def names(arms: tuple[Any, ...]) -> str:
     return shown if len(arms) <= FEW else f"{shown} and {len(arms) - FEW} more"
 
 
+def _sure(result: "RaceResult") -> str:
+    """How sure the answer is."""
+    promise = result.guarantee
+    if math.isnan(promise.delta):
+        return "(its algorithm states no guarantee)"
+    sure = f"with probability at least {1 - promise.delta:.12g}"
+    return f"{sure} if the best leads by {promise.indifference_zone:g} or more" if promise.indifference_zone else sure
+
+
 def verdict(result: "RaceResult") -> str:
     """The answer, how sure it is, and what it rests on, in a sentence or two."""
-    algorithm = result.settings["algorithm"]
-    sure = f"with probability at least {1 - result.delta:.12g}"
-    if zone := algorithm.get("indifference_zone"):
-        sure += f" if the best leads by {zone:g} or more"
     if result.best is None:
         return f"Nothing is known yet: {ENDED[result.reason]} before the first round was complete."
-    best = name_of(result.best)
-    pool = algorithm.get("comparison", {}).get("pool")
-    here = f" on these {pool:,} items" if pool else ""
+    best, sure, promise = name_of(result.best), _sure(result), result.guarantee
+    here = f" on these {promise.pool:,} items" if promise.pool else ""
     if result.reason == "decided":
         text = f"{best} is the best{here} {sure}."
     elif result.reason == "within epsilon":
-        text = f"{best} is within {algorithm['epsilon']:g} of the best{here} {sure}."
+        text = f"{best} is within {promise.epsilon:g} of the best{here} {sure}."
     elif result.reason == "pool exhausted":
-        everything = f"over all {result.settings['n_items']:,} items"
+        everything = f"over all {result.settings.n_items:,} items"
         text = f"{best} has the best mean {everything} {sure}."
         if len(result.candidates) > 1:
             text = f"{names(result.candidates)} tie {everything}, and {sure} none is better."
@@ -79,7 +83,7 @@ def cost(result: "RaceResult") -> str:
     text = f"{result.n_queries:,} evaluations in {result.n_rounds:,} rounds"
     if result.saved is None:
         return f"{text}."
-    everything = result.settings["n_items"] * len(result.arms)
+    everything = (result.settings.n_items or 0) * len(result.arms)
     return f"{text}; evaluating everything takes {everything:,}: {result.saved:.1%} saved."
 
 
@@ -92,78 +96,63 @@ def ending(record: dict[str, Any]) -> str:
     return str(record["status"])
 
 
-GAUSSIAN = ("StudentMixture", "GaussianBernstein")
-
-
 def guarantee(result: "RaceResult") -> list[str]:
     """What the answer means and assumes, in sentences."""
-    algorithm = result.settings["algorithm"]
-    comparison = algorithm.get("comparison", {})
-    sure = f"{1 - result.delta:.12g}"
+    promise = result.guarantee
+    if math.isnan(promise.delta):
+        return [promise.assumption]
+    sure = f"{1 - promise.delta:.12g}"
     said = [
         f"With probability at least {sure} the best arm is never dropped. This holds at all times at once: watching "
         "the race, stopping it early and continuing it change nothing.",
-        _assumption(algorithm, comparison),
+        promise.assumption,
     ]
-    if comparison.get("pool"):
+    if promise.pool:
         said.append(
-            f"The best is the arm with the best mean over the {comparison['pool']:,} items of this race, which were "
+            f"The best is the arm with the best mean over the {promise.pool:,} items of this race, which were "
             "taken in random order; about other items the race says nothing."
         )
     else:
         said.append("The best is the arm with the best mean over the law that the items come from.")
-    if algorithm.get("epsilon"):
+    if promise.epsilon:
         said.append(
-            f"The race may also end when the leader is shown to be within {algorithm['epsilon']:g} of the best; that "
+            f"The race may also end when the leader is shown to be within {promise.epsilon:g} of the best; that "
             f"is then right with probability at least {sure}."
         )
-    if algorithm.get("indifference_zone"):
+    if promise.indifference_zone:
         said.append(
-            f"All this holds under the promise that the best arm leads by {algorithm['indifference_zone']:g} or more, "
+            f"All this holds under the promise that the best arm leads by {promise.indifference_zone:g} or more, "
             "and is void without it."
         )
-    if result.settings["on_error"] == "worst":
+    if result.settings.on_error == "worst":
         said.append("Evaluations that failed count as the worst score.")
     if result.disqualified:
         said.append("Arms that could not be evaluated were disqualified: the best of all may be among these.")
     return said
 
 
-def _assumption(algorithm: dict[str, Any], comparison: dict[str, Any]) -> str:
-    if "bounds" in comparison:
-        low, high = comparison["bounds"]
-        return (
-            f"It assumes that all scores lie in [{low:.12g}, {high:.12g}] and that the items come in random "
-            "order (a pool) or independently of each other; nothing else about the law of the scores."
-        )
-    if comparison.get("type") in GAUSSIAN:
-        return (
-            "It assumes that the items are independent and the differences of scores Gaussian. Real scores are only "
-            "nearly so: strongly skewed or discrete ones weaken it."
-        )
-    return f"It assumes what {comparison.get('type') or algorithm['type']} assumes: see its documentation."
-
-
 def settings_in_words(result: "RaceResult") -> list[tuple[str, str]]:
     """The settings that a reader needs to judge or repeat the race."""
-    settings, algorithm = result.settings, result.settings["algorithm"]
-    comparison = algorithm.get("comparison", {})
-    pool = f"{settings['n_items']:,} in random order" if settings["items"] == "pool" else settings["items"]
-    rule = " with ".join(filter(None, [algorithm["type"], comparison.get("type")]))
-    said = [("rule", rule), ("delta", f"{result.delta:.12g}"), ("items", pool)]
-    if "bounds" in comparison:
-        said.append(("scores in", "{:.12g} to {:.12g}".format(*comparison["bounds"])))
-    said.append(("better is", "lower" if settings["lower_is_better"] else "higher"))
-    for name in ("epsilon", "indifference_zone", "max_queries"):
-        value = algorithm.get(name) or settings.get(name)
-        if value:
-            said.append((name.replace("_", " "), f"{value:,}"))
-    said += [("rounds in flight", str(settings["in_flight"])), ("failed evaluations", settings["on_error"])]
-    return [*said, ("seed", str(settings["seed"]))]
+    settings, promise, algorithm = result.settings, result.guarantee, result.settings.algorithm
+    pool = f"{settings.n_items:,} in random order" if settings.items == "pool" else settings.items
+    comparison = getattr(algorithm, "comparison", None)
+    rule = " with ".join(type(part).__name__ for part in (algorithm, comparison) if part is not None)
+    said = [("rule", rule), ("delta", f"{promise.delta:.12g}"), ("items", pool)]
+    if result.bounds is not None:
+        said.append(("scores in", "{:.12g} to {:.12g}".format(*result.bounds)))
+    said.append(("better is", "lower" if settings.lower_is_better else "higher"))
+    numbers = {
+        "epsilon": promise.epsilon,
+        "indifference zone": promise.indifference_zone,
+        "max queries": getattr(algorithm, "max_queries", None) or settings.max_queries,
+    }
+    said += [(name, f"{value:,}") for name, value in numbers.items() if value]
+    said += [("rounds in flight", str(settings.in_flight)), ("failed evaluations", settings.on_error)]
+    return [*said, ("seed", str(settings.seed))]
 
 
 def rich_table(result: "RaceResult") -> "Table":
-    """One row an arm, the best first."""
+    """One row per arm, the best first."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -1,16 +1,17 @@
 """A race while it runs: who is still in, the leader's lead, what is spent."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from bestarm.racing.contest import Race
-from bestarm.racing.words import names
+from bestarm.report.words import names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
+
+    from bestarm.racing.summary import Standing
 
 PERIOD = 0.25  # seconds between two pictures
 SHARE = 0.1  # of the time that may go into working out what to show: intervals of long races take a while
@@ -34,8 +35,8 @@ class Silent:
 class LiveDisplay:
     """A few lines that are drawn anew as the race goes on."""
 
-    def __init__(self, contest: Race, live: "Live") -> None:
-        self._contest = contest
+    def __init__(self, look: "Callable[[], Standing]", live: "Live") -> None:
+        self._look = look
         self._live = live
         self._next = 0.0
 
@@ -44,14 +45,14 @@ class LiveDisplay:
         begun = time.monotonic()
         if begun < self._next:
             return
-        self._live.update(picture(self._contest), refresh=True)
+        self._live.update(picture(self._look()), refresh=True)
         ended = time.monotonic()
         self._next = ended + max(PERIOD, (ended - begun) / SHARE)
 
 
 @contextmanager
-def display(contest: Race, wanted: bool) -> Iterator[Display]:
-    """The display of a race: live on a terminal, none elsewhere."""
+def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Display]:
+    """The display of a race, of which ``look`` tells how it stands: live on a terminal, none elsewhere."""
     if not wanted:
         yield Silent()
         return
@@ -64,39 +65,32 @@ def display(contest: Race, wanted: bool) -> Iterator[Display]:
     from rich.live import Live
 
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        yield LiveDisplay(contest, live)
+        yield LiveDisplay(look, live)
 
 
-def picture(contest: Race) -> "RenderableType":
+def picture(now: "Standing") -> "RenderableType":
     """Who is still in, the leader's lead and its interval, evaluations spent and saved."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    course, labels = contest.course, contest.entrants.labels
-    game, settings = course.game, course.settings
     lines = Table.grid(padding=(0, 2))
-    lines.add_row("round", f"{game.n_rounds:,}")
-    total = None if settings.n_items is None else settings.n_items * game.n_arms
-    if total is None:
-        lines.add_row("evaluations", f"{course.spent:,}")
+    lines.add_row("round", f"{now.n_rounds:,}")
+    if now.everything is None:
+        lines.add_row("evaluations", f"{now.spent:,}")
     else:
-        lines.add_row("evaluations", f"{course.spent:,} of {total:,}")
-        lines.add_row("", ProgressBar(total=total, completed=course.spent, width=40))
-    lines.add_row("saved so far", f"{game.n_arms * course.n_decided - course.spent:,}")
-    if game.n_rounds:
-        order = sorted(game.candidates, key=lambda arm: -game.means[arm])
-        lines.add_row("still in", Text(f"{len(order)} of {game.n_arms}: {names(tuple(labels[arm] for arm in order))}"))
-        lines.add_row("leader", Text(leader_line(contest, order)))
+        lines.add_row("evaluations", f"{now.spent:,} of {now.everything:,}")
+        lines.add_row("", ProgressBar(total=now.everything, completed=now.spent, width=40))
+    lines.add_row("saved so far", f"{now.saved:,}")
+    if now.candidates:
+        lines.add_row("still in", Text(f"{len(now.candidates)} of {now.n_arms}: {names(now.candidates)}"))
+        lines.add_row("leader", Text(leader_line(now)))
     return lines
 
 
-def leader_line(contest: Race, order: list[int]) -> str:
+def leader_line(now: "Standing") -> str:
     """The leader and by how much it leads the next; the interval has an elimination's level on each side."""
-    game, label = contest.course.game, contest.entrants.names
-    if len(order) < 2:
-        return label[order[0]]
-    leader, rival = order[:2]
-    text = f"{label[leader]}, {game.means[leader] - game.means[rival]:.3g} ahead of {label[rival]}"
-    lead = game.lead(rival, leader)
-    return text if lead is None else f"{text} ({lead[0]:.3g} to {lead[1]:.3g})"
+    if now.lead is None:
+        return now.candidates[0]
+    text = f"{now.candidates[0]}, {now.lead:.3g} ahead of {now.candidates[1]}"
+    return text if now.interval is None else f"{text} ({now.interval[0]:.3g} to {now.interval[1]:.3g})"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Game
-from bestarm.racing.entrants import name_of
+from bestarm.texts import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,16 +37,15 @@ class LeadHistory:
 
 def lead_history(result: "RaceResult") -> LeadHistory:
     """Play the race again from its scores and look at the lead on the way."""
-    again, best = result.replayed(), result.order[0]
-    game = again.game
+    game, best = result.new_game(), result.order[0]
     points = []
-    gone = {failure.arm: failure.round for failure in result.failures}
+    gone = {failure.arm: failure.round for failure in result.outcome.failures}
     for t in sorted({int(t) for t in np.geomspace(1, max(1, result.n_rounds), POINTS)}):
-        result.play(again, t - 1)
+        result.play(game, t - 1)
         rivals = [arm for arm in game.candidates if arm != best and gone.get(arm, t + 1) > t]
         if game.finished or not rivals:
             break
-        result.play(again, t)
+        result.play(game, t)
         rival = max(rivals, key=lambda arm: game.means[arm])
         points.append((game.n_rounds, game.means[best] - game.means[rival], *_interval(game, rival, best)))
     columns = np.array(points, dtype=np.float64).reshape(-1, 4).T
@@ -71,7 +70,7 @@ def race_figure(result: "RaceResult") -> "Figure":
 
 
 def draw_departures(panel: "Axes", result: "RaceResult") -> None:
-    """One line an arm, the best on top, with who beat it at its end."""
+    """One line per arm, the best on top, with who beat it at its end."""
     records = result.to_records()[:MOST_ARMS]
     end = max(1, result.n_rounds)
     for k, record in enumerate(records):

@@ -1,5 +1,7 @@
 """How the scores of the arms move together, and what that was worth."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,6 @@ if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
 FEWEST = 3  # shared items that a correlation needs
-LARGEST_BET = 0.95  # of `Betting`
 NEVER = 1e-14  # variance, of scores up to 1, that is only rounding
 
 
@@ -38,17 +39,14 @@ class Pairing:
 
 def pairing(result: "RaceResult") -> Pairing:
     """What the scores of a race say about pairing."""
-    K, best = len(result.arms), result.order[0]
-    number = {id(arm): k for k, arm in enumerate(result.arms)}
-    rivals = {number[id(out.arm)]: number[id(out.by)] for out in result.eliminations}
+    K, best, growth = len(result.arms), result.order[0], result.new_game().growth
+    rivals = {out.arm: out.by for out in result.outcome.eliminations}
     rounds = np.zeros(K)
-    algorithm = result.settings["algorithm"]
-    bounds = algorithm.get("comparison", {}).get("bounds")
     for arm in range(K):
         if arm != best:
             shared = _shared(result.scores, arm, rivals.get(arm, best))
-            shift = 0.0 if arm in rivals else float(algorithm.get("epsilon", 0.0))
-            rounds[arm] = result.counts[arm] * _ratio(shared, shift, bounds)
+            shift = 0.0 if arm in rivals else result.guarantee.epsilon
+            rounds[arm] = result.counts[arm] * _ratio(shared, shift, growth)
     rounds[best] = np.max(rounds)  # NaN if one of them is
     return Pairing(_correlation(result.scores), int(result.counts.sum()), float(rounds.sum()))
 
@@ -59,27 +57,17 @@ def _shared(scores: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
     return both[~np.isnan(both).any(axis=1)]
 
 
-def _ratio(shared: NDArray[np.float64], shift: float, bounds: tuple[float, float] | None) -> float:
+def _ratio(shared: NDArray[np.float64], shift: float, growth: Callable[[float, float], float]) -> float:
     """How many times the rounds two arms would need on different items."""
     if len(shared) < FEWEST:
         return np.nan
-    if bounds is not None:
-        shared, shift = shared / (bounds[1] - bounds[0]), shift / (bounds[1] - bounds[0])
     differences = shared[:, 0] - shared[:, 1]
     lead = abs(float(differences.mean())) + shift
     together, apart = float(np.var(differences)), float(np.var(shared, axis=0).sum())
-    if lead == 0.0 or apart == 0.0 or (bounds is None and together == 0.0):
+    if lead == 0.0 or apart == 0.0:
         return np.nan
-    return _growth(lead, together, bounds is not None) / _growth(lead, apart, bounds is not None)
-
-
-def _growth(lead: float, variance: float, bounded: bool) -> float:
-    """The growth of evidence a round: of the best bet, to second order; of a t-test, ``log(1 + lead^2 / V) / 2``."""
-    if not bounded:
-        return float(np.log1p(lead**2 / variance)) / 2.0
-    square = variance + lead**2
-    bet = min(LARGEST_BET, lead / square)
-    return bet * lead - bet**2 * square / 2.0
+    faster = growth(lead, together) / growth(lead, apart)
+    return faster if math.isfinite(faster) else np.nan
 
 
 def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,498 @@
+"""Do two commits give the same numbers? ``python benchmarks/same_numbers.py BEFORE [AFTER]``
+
+Plays 200 games, simulations, races, tables and plans with each of two source trees, and compares all that they return
+and store: to the last bit, not up to a tolerance. A refactoring must leave every one as it is; a change that is meant
+to alter numbers shows here which ones it alters. BEFORE and AFTER are git revisions, folders with a ``src/bestarm`` in
+them, or files that ``--dump FILE`` has written; AFTER is the working tree by default. Exits with 1 if a case differs.
+"""
+
+from __future__ import annotations  # the interpreter that compares imports no bestarm: a tree may be broken
+
+import argparse
+import asyncio
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING or "--dump" in sys.argv:
+    import bestarm
+
+ROOT = Path(__file__).resolve().parent.parent
+N_CASES = 200
+ELIMINATION = "arm round by margin weights"
+Rows = NDArray[np.float64]
+
+# What is recorded.
+
+
+def plain(value: Any) -> Any:
+    """Values that JSON keeps to the last bit."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, tuple | list) else value  # JSON refuses all others
+
+
+def parts(thing: Any, names: str) -> dict[str, Any]:
+    """Some attributes of something."""
+    return {name: plain(getattr(thing, name)) for name in names.split()}
+
+
+def if_known(ask: Callable[[], Any]) -> Any:
+    """What is asked for, or "none" where there is nothing to tell, in whichever way that is said."""
+    try:
+        value = ask()
+    except TypeError:
+        return "none"
+    value = (value.low, value.high) if hasattr(value, "low") else value
+    told = value if isinstance(value, tuple) else (value,)
+    unknown = any(part is None or (isinstance(part, float) and math.isnan(part)) for part in told)
+    return "none" if unknown else plain(value)
+
+
+def state(game: bestarm.Game) -> dict[str, Any]:
+    """A game as it stands."""
+    last = game.n_arms - 1
+    return parts(game, "n_rounds n_queries candidates best reason means counts diagnostics") | {
+        "eliminations": [parts(out, ELIMINATION) for out in game.eliminations],
+        "contradiction": None if game.contradiction is None else parts(game.contradiction, ELIMINATION),
+        "regret_bound": if_known(lambda: game.regret_bound),
+        "lead": [if_known(partial(game.lead, i, j)) for i, j in ((0, 1), (1, 0), (0, last), (last, 0))],
+        "intervals": if_known(game.intervals) if game.n_arms <= 5 else "not asked",
+    }
+
+
+def race_record(result: bestarm.RaceResult) -> dict[str, Any]:
+    """All that a race tells; what is long as a fingerprint."""
+    scores = np.where(np.isnan(result.scores), np.nan, result.scores)  # NaN of one kind only
+    report = json.loads(result.to_json())
+    del report["settings"]
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        result.to_html(page)
+        text = page.read_text(encoding="utf-8").replace(f"bestarm {bestarm.__version__}", "bestarm")
+        text = re.sub(r"<p>It assumes .*</p>\n|<dt>scores in</dt>.*\n", "", text)  # words, which may become better
+    return parts(result, "best candidates reason n_queries n_rounds saved means counts verdict") | {
+        "eliminations": [parts(out, ELIMINATION) for out in result.eliminations],
+        "disqualified": [parts(out, "arm round failure had_eliminated") for out in result.disqualified],
+        "regret_bound": if_known(lambda: result.regret_bound),
+        "intervals": if_known(lambda: result.intervals),
+        "text": str(result),
+        "records": plain(result.to_records()),
+        "json": report,
+        "scores": [*scores.shape, hashlib.sha256(np.ascontiguousarray(scores, dtype=np.float64).tobytes()).hexdigest()],
+        "page": hashlib.sha256(text.encode()).hexdigest(),
+    }
+
+
+def file_record(path: Path, last: float) -> dict[str, Any]:
+    """What a race file holds up to a round, as any SQL tool reads it."""
+    names = ("reason", "max_queries", "in_flight", "on_error", "seed", "n_items")
+    with closing(sqlite3.connect(path)) as file:
+        query = {
+            "arms": "SELECT arm, name FROM arms WHERE arm < ? ORDER BY arm",
+            "rounds": "SELECT round, item, asked FROM rounds WHERE round <= ? ORDER BY round",
+            "scores": "SELECT round, arm, score, failure FROM scores WHERE round <= ? ORDER BY round, arm",
+            "eliminations": "SELECT arm, round, by, margin, weights FROM eliminations WHERE round <= ? ORDER BY arm",
+        }
+        content = {table: plain(file.execute(text, (last,)).fetchall()) for table, text in query.items()}
+        settings = dict(file.execute("SELECT name, value FROM settings").fetchall())
+    return content | {"settings": {name: json.loads(settings[name]) for name in names}}
+
+
+# Games.
+
+LOOKS = (7, 60)  # rounds after which a game is looked at before it ends
+
+
+def gaussian(K: int) -> bestarm.Arms:
+    """Correlated arms, of other kinds for some numbers of them."""
+    if K == 20:
+        return bestarm.clustered_arms(20, 4)
+    if K == 3:
+        return bestarm.gaussian_worst_case_arms([0.5, 0.2, 0.0], [0.0, 0.1, 0.3])
+    if K == 4:
+        return bestarm.GaussianArms(np.arange(4) / 3.0, np.full((4, 4), 0.5) + np.diag([0.5, 0.1, 0.2, 0.5]))
+    return bestarm.equicorrelated_arms(K, 0.9)
+
+
+def bernoulli(K: int) -> bestarm.Arms:
+    """Right or wrong answers that go together."""
+    means = np.linspace(0.85, 0.25, K)
+    return bestarm.BernoulliArms(means, 1.2 * bestarm.bernoulli_variances(means).smallest)
+
+
+def scores(K: int, n_items: int = 300, power: float = 1.0, missing: float = 0.0) -> Rows:
+    """Shares between 0 and 1, one row per item; some may be missing."""
+    rng = np.random.default_rng([K, n_items])
+    rows: Rows = (0.5 * rng.random((n_items, 1)) + 0.5 * rng.random((n_items, K)) * np.linspace(0.4, 1, K)) ** power
+    rows[rng.random(rows.shape) < missing] = np.nan
+    return rows
+
+
+def odd(kind: str) -> Rows:
+    """Rewards that no law would give. The arm that turns beats all candidates in one round, if it is kept for long."""
+    rows: dict[str, Rows] = {
+        "tied": scores(3).repeat([1, 1, 2], axis=1),
+        "equal": scores(1).repeat(4, axis=1),
+        "constant": np.tile([0.1, 0.5, 0.9, 0.9], (300, 1)),
+        "turning": np.where(np.arange(300)[:, None] < 3, [0.0, -1.0, 0.0], [0.0, 4.0, 0.0]),
+    }
+    return rows[kind]
+
+
+def play(algorithm: Any, arms: Any, block: int, n_rounds: int = 8000, out: Mapping[int, int] | None = None) -> Any:
+    """A game fed in blocks of rows (0: by ask and tell), with arms (by round) disqualified by hand; on its way too."""
+    given = arms if isinstance(arms, np.ndarray) else arms.draw(n_rounds, np.random.default_rng([arms.n_arms, block]))
+    low, high = getattr(getattr(algorithm, "comparison", None), "bounds", None) or (0.0, 1.0)
+    given, out = low + (high - low) * given, out or {}
+    game: bestarm.Game = algorithm.start(given.shape[1])
+    seen = []
+    for stop in sorted({*LOOKS, *out, len(given)}):
+        while game.n_rounds < min(stop, len(given)) and not game.finished:
+            if block == 0:
+                game.tell(given[game.n_rounds, game.ask()])
+            else:
+                game.play(given[game.n_rounds : min(stop, game.n_rounds + block)])
+        if stop in out and not game.finished and out[stop] in game.ask():
+            game.disqualify(out[stop])
+        seen.append(state(game))
+    return seen
+
+
+def simulated(algorithm: Any, arms: bestarm.Arms, seed: int = 0) -> Any:
+    """Some games from one seed."""
+    games = bestarm.simulate(algorithm, arms, repetitions=12, seed=seed, progress=False)
+    return parts(games, "queries rounds winners candidates reasons error_rate")
+
+
+# Races.
+
+ARMS = {"plain": 0.35, "short": 0.45, "long": 0.5, "few": 0.6, "many": 0.72}
+Score = Callable[[str, object], float]
+
+
+def luck(*words: object) -> random.Random:
+    """Random numbers that are a function of these words, in every process."""
+    return random.Random(" ".join(map(str, words)))  # noqa: S311 - no secrets here
+
+
+def share(arm: str, item: object) -> float:
+    """A score between 0 and 1: the item is as hard for all arms."""
+    return min(1.0, max(0.0, ARMS[arm] + luck(item).uniform(-0.2, 0.2) + luck(arm, item).gauss(0, 0.1)))
+
+
+def level(arm: str, item: object) -> float:
+    """A score without bounds."""
+    return ARMS[arm] + luck(item).gauss(0, 1) + luck(arm, item).gauss(0, 0.1)
+
+
+def failing(arm: str, item: object) -> float:
+    """Two arms cannot do every item."""
+    if arm in ("few", "long") and luck("fails", arm, item).random() < 0.08:
+        raise ValueError(f"no {arm} today")
+    return share(arm, item)
+
+
+def awaited(score: Score) -> Callable[..., Any]:
+    """The same scores from an event loop, in some other order."""
+
+    async def evaluate(arm: str, item: object) -> float:
+        await asyncio.sleep(0.001 * luck("wait", arm, item).random())
+        return score(arm, item)
+
+    return evaluate
+
+
+def together(score: Score) -> Callable[..., Any]:
+    """The same scores, those of a round all at once."""
+    return lambda arms, item: {arm: score(arm, item) for arm in arms}
+
+
+def flaky() -> Score:
+    """Some evaluations fail once, and some twice."""
+    failures: dict[tuple[str, object], int] = {}
+
+    def evaluate(arm: str, item: object) -> float:
+        so_far = failures.get((arm, item), 0)
+        chance = luck("flaky", arm, item).random()
+        if so_far < (chance < 0.04) + (chance < 0.02):
+            failures[arm, item] = so_far + 1
+            raise OSError(f"attempt {so_far + 1}")
+        return share(arm, item)
+
+    return evaluate
+
+
+def run(score: Callable[..., Any], arms: Any = tuple(ARMS), threads: int = 0, **settings: Any) -> Any:
+    """One race; the text of the error that ends it, if one does."""
+    with ExitStack() as stack:
+        if threads:
+            settings["executor"] = stack.enter_context(ThreadPoolExecutor(threads))
+        try:
+            return race_record(bestarm.race(score, arms, progress=False, **settings))
+        except bestarm.EvaluationError as error:
+            return {"error": str(error)}
+
+
+@contextmanager
+def on_disk() -> Iterator[tuple[Path, Callable[..., Any]]]:
+    """A file for a race, and what is recorded of it: the result, the tables, what is read from them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "race.sqlite"
+        yield path, lambda ran, last=math.inf: [ran, file_record(path, last), race_record(bestarm.load_result(path))]
+
+
+def resumed(score: Any, budget: int, items: Callable[[], Any] = lambda: None, threads: int = 0, **settings: Any) -> Any:
+    """A race that ends by its budget, then goes on with a larger one."""
+    records = []
+    with on_disk() as (path, record):
+        for limit in (budget, 4000):
+            ran = run(score, items=items(), threads=threads, store=path, max_queries=limit, **settings)
+            records += record(ran, ran["n_rounds"]) if threads else record(ran)  # what threads add later may vary
+    return records
+
+
+def told(score: Any, stop: int, items: Callable[[], Any] = lambda: None, **settings: Any) -> Any:
+    """A race told score by score, last arms first, closed in the middle of a round and opened again."""
+    records, n_told = [], 0
+    with on_disk() as (path, record):
+        for limit in (stop, sys.maxsize):
+            with bestarm.Race(tuple(ARMS), items(), store=path, **settings) as race:
+                while not race.finished and n_told < limit:
+                    wanted = [(todo, arm) for todo in race.ask()[::-1] for arm in todo.arms[::-1]]
+                    for asked, arm in wanted[: limit - n_told]:
+                        if not race.finished:
+                            race.tell(asked, {arm: score(arm, asked.item)})
+                            n_told += 1
+                ran = race_record(race.result())
+            records += record(ran)
+    return records
+
+
+def planned(pilot: Rows, **settings: Any) -> Any:
+    """How long a race will take."""
+    made = bestarm.plan(pilot, repetitions=10, **settings)
+    return parts(made, "best median median_range large_enough advice") | {"text": str(made)}
+
+
+def programs(items: Any, **settings: Any) -> Any:
+    """A race of programs that print a number; they are named, so that no path of a machine is in the result."""
+    code = "import sys; print('score', {} + int(sys.argv[1]) * 7919 % 101 / 500)"
+    commands = {arm: [sys.executable, "-S", "-c", code.format(ARMS[arm]), "{item}"] for arm in ("short", "few", "many")}
+    return race_record(bestarm.race_commands(commands, items, score="stdout", progress=False, **settings))
+
+
+# The cases: each is a call, and the text of the call is its name. One line may stand for several.
+
+BLOCKS = (0, 1, 7, 64, 5000)
+GAUSSIAN = (
+    "StudentMixture()",
+    "GaussianBernstein()",
+    "StudentMixture(first_rounds=20)",
+    "GaussianBernstein('published')",
+)
+BOUNDED = ("Betting()", "EmpiricalBernstein()", "Betting(bounds=(-2, 5))")
+OPTIONS = ("keep=2", "keep=82", "epsilon=0.15", "indifference_zone=0.15", "max_rounds=45", "max_queries=170")
+KINDS = {
+    "items=range(300), bounds=(0, 1)": "share",
+    "items=[f'item {k}' for k in range(200)]": "level",
+    "items=iter(range(50)), bounds=(0, 1)": "share",
+    "items=iter(range(300))": "level",
+    "bounds=(0, 1), seed=3": "share",
+    "seed=4": "level",
+}
+OTHER_CASES = """
+play(ConvexBAI(0.05, Portfolio()), TableArms(scores({})), 64) for {} in 2; 3; 10; 20
+play(ConvexBAI(0.05, Portfolio(bounds=(-2, 5))), TableArms(scores(5)), 7)
+play(ConvexBAI(0.05, Portfolio(), {}), TableArms(scores(5)), 0) for {} in keep=2; epsilon=0.1; max_queries=170
+play(ConvexBAI(0.05, ConvexBernstein()), bernoulli({}), 5000) for {} in 2; 3
+play(ConvexBAI(0.1, ConvexBernstein(sparsity=2)), bernoulli(10), 7)
+play(ConvexBAI(0.1, ConvexBernstein(sparsity=1), keep=98), bernoulli(3), 0)
+play(ConvexBAI(0.1, ConvexBernstein(), check_growth=1, max_rounds=3000), bernoulli(3), 64)
+play(LUCB(0.05), gaussian({}), 64) for {} in 2; 10
+play(KimNelson(0.05, 0.1), gaussian({}), 7) for {} in 2; 5; 20
+play(HoeffdingRace(0.05), gaussian({}), 0) for {} in 3; 10
+play({}(0.1, variances=(1.0, 0.6, 0.7, 1.0)), gaussian(4), 0) for {} in LUCB; HoeffdingRace
+play(KimNelson(0.1, 0.3, first_rounds=30), gaussian(4), 64)
+play(VarianceRace(0.05), gaussian({}), 5000) for {} in 3; 10
+play(VarianceRace(0.05, 'bounded'), bernoulli({}), 7) for {} in 3; 10
+play(PairwiseBAI(0.05, Betting(pool=60)), PoolArms(odd('tied')[:60]), 7, 60)
+play(PairwiseBAI(0.05, Betting(pool=300)), PoolArms(scores(3)), 0, 300)
+play(ConvexBAI(0.05, Portfolio(pool=80)), PoolArms(scores(4, 80, 0.3)), 0, 80)
+play(ConvexBAI(0.05, Portfolio(pool=300)), PoolArms(scores(3)), 64, 300)
+play({}, odd('tied'), 64) for {} in PairwiseBAI(); PairwiseBAI(0.05, Betting()); ConvexBAI(); VarianceRace()
+play({}, odd('equal'), 0) for {} in PairwiseBAI(); PairwiseBAI(0.05, Betting()); ConvexBAI(); VarianceRace()
+play({}, odd('constant'), 7) for {} in PairwiseBAI(); PairwiseBAI(0.05, Betting()); ConvexBAI(); KimNelson()
+play(PairwiseBAI(0.1, GaussianBernstein(), keep=82), odd('turning'), 7)
+simulated({}, gaussian(4)) for {} in PairwiseBAI(epsilon=0.15); LUCB(0.05, variances=0.2); KimNelson(0.05, 0.1)
+simulated({}, TableArms(scores(4)), seed=3) for {} in PairwiseBAI(0.05, Betting(), max_queries=100); ConvexBAI(0.05)
+simulated(ConvexBAI(0.05, ConvexBernstein(sparsity=1), max_rounds=8000), bernoulli(4), seed=4)
+simulated(PairwiseBAI(0.05, Betting(pool=100)), PoolArms(scores(4, 100)), seed=5)
+simulated(VarianceRace(0.05, 'bounded'), bernoulli(4), seed=6)
+run(level, {}) for {} in epsilon=0.1; indifference_zone=0.1, delta=0.2; max_queries=40; first_rounds=3
+run(level, lower_is_better=True, {}) for {} in seed=1; epsilon=0.08, in_flight=4
+run(share, items=range(300), bounds=(0, 1), {}) for {} in epsilon=0.1; indifference_zone=0.1, delta=0.2; max_queries=40
+run(share, items=range(300), bounds=(0, 1), lower_is_better=True, {}) for {} in seed=1; epsilon=0.08, in_flight=4
+run(share, {'first': 'plain', 'second': 'many'}, items=range(300), bounds=(0, 1), shuffle_arms=True)
+run(share, items=range(900), bounds=(-1, 3))
+run(share, items=range(250), algorithm={}(0.05, variances=0.02)) for {} in LUCB; HoeffdingRace
+run(share, items=range(250), algorithm={}) for {} in KimNelson(0.05, 0.05); VarianceRace(0.05, 'bounded')
+run(share, items=range(250), algorithm=PairwiseBAI(0.1, EmpiricalBernstein(), keep=2, max_rounds=200))
+run(share, items=range(250), algorithm=ConvexBAI(0.05, Portfolio(pool=250)))
+run(failing, items=range(300), bounds=(0, 1), on_error='{}') for {} in raise; worst; disqualify
+run(failing, bounds=(0, 1), in_flight=4, lower_is_better=True, on_error='{}') for {} in raise; worst; disqualify
+run(failing, on_error='disqualify', threads=4)
+run(flaky(), items=range(300), bounds=(0, 1), retries={}) for {} in 1; 2
+resumed(share, 60, lambda: range(300), bounds=(0, 1))
+resumed(level, 45, lambda: {}) for {} in range(200), epsilon=0.02; iter(range(300)), lower_is_better=True
+resumed(level, 45, threads=4)
+resumed(failing, 60, lambda: range(300), bounds=(0, 1), on_error='disqualify')
+resumed(failing, 60, bounds=(0, 1), on_error='worst', in_flight=4)
+resumed(share, 30, lambda: range(250), algorithm={}) for {} in LUCB(0.05, 0.02); ConvexBAI(0.05, Portfolio(pool=250))
+told(share, 43, lambda: range(300), bounds=(0, 1))
+told(level, 58, lambda: iter(range(300)))
+told(level, 32, in_flight=3)
+race_record(race_table(scores(5), {})) for {} in seed=0; bounds=None; lower_is_better=True, indifference_zone=0.05
+race_record(race_table(scores(20), seed=7))
+race_record(race_table(scores(3), bounds=(-1, 2), epsilon=0.05))
+race_record(race_table(scores(4, missing=0.02), missing={})) for {} in 'worst'; 'drop-items', delta=0.2
+race_record(race_table(scores(3, 40, 0.3).repeat(2, axis=1)))
+race_record(race_table(scores(4), algorithm={})) for {} in LUCB(0.05, 0.02); ConvexBAI(0.1, ConvexBernstein(), keep=2)
+planned(scores(3, 40), {}) for {} in seed=1; bounds=(0, 1), epsilon=0.1
+planned(scores(4, 50, missing=0.02), bounds=(0, 2), lower_is_better=True, missing='worst', indifference_zone=0.1)
+programs({}) for {} in range(40), bounds=(0, 1); iter(range(100)), lower_is_better=True
+"""
+
+
+def all_cases() -> list[str]:
+    """Every comparison, number of arms, option and kind of race, and the others."""
+    cases = []
+    fitting = [(comparison, "gaussian") for comparison in GAUSSIAN] + [
+        (comparison, "bernoulli") for comparison in BOUNDED
+    ]
+    for k, (comparison, arms) in enumerate(fitting):
+        pairwise = f"PairwiseBAI(0.05, {comparison}"
+        for n, K in enumerate((2, 3, 5, 10, 20)):
+            cases.append(f"play({pairwise}), {arms}({K}), {BLOCKS[(k + n) % 5]})")
+        if comparison.endswith("()"):
+            for n, option in enumerate(OPTIONS):
+                cases.append(f"play({pairwise}, {option}), {arms}(5), {BLOCKS[(k + n) % 5]})")
+            cases.append(f"simulated({pairwise}), {arms}(4))")
+            cases.append(f"play({pairwise}), TableArms(scores(6)), {BLOCKS[k % 4]}, out={{1: 4, 12: 5, 30: 1}})")
+    for algorithm in ("KimNelson(0.05, 0.01)", "HoeffdingRace(0.05, 0.05)", "VarianceRace(0.05, 'bounded')"):
+        cases.append(f"play({algorithm}, TableArms(scores(6)), 7, out={{1: 4, 12: 5, 30: 1}})")
+    for kind, score in KINDS.items():
+        cases += [f"run({score}, {kind})", f"run({score}, {kind}, in_flight=4, threads=4)"]
+        cases += [f"run(awaited({score}), {kind})", f"run(together({score}), {kind}, jointly=True, in_flight=3)"]
+    for line in OTHER_CASES.strip().splitlines():
+        text, _, values = line.partition(" for {} in ")
+        cases += [text.replace("{}", value) for value in values.split("; ")]
+    if not len(cases) == len(set(cases)) == N_CASES:
+        raise ValueError(f"there must be {N_CASES} different cases, got {len(set(cases))} and {len(cases)} in all")
+    return cases
+
+
+def dump(path: Path) -> None:
+    """Run all cases with the bestarm that is imported, and write what came out."""
+    warnings.simplefilter("ignore", bestarm.DataWarning)
+    names = globals() | {name: getattr(bestarm, name) for name in bestarm.__all__}
+    records: dict[str, Any] = {}
+    for case in all_cases():
+        try:
+            records[case] = json.loads(json.dumps(eval(case, names)))  # noqa: S307 - written above
+        except Exception as error:  # the other cases are still worth comparing
+            records[case] = {"broken": f"{type(error).__name__}: {error}"}
+    path.write_text(json.dumps({"bestarm": bestarm.__file__, "cases": records}), encoding="utf-8")
+
+
+# Two trees.
+
+
+def first_difference(before: Any, after: Any, place: str = "") -> str | None:
+    """Where two records differ first, or None; floats are compared as they are written, so that NaN equals NaN."""
+    several = isinstance(before, dict | list)
+    if type(before) is not type(after) or (not several and repr(before) != repr(after)):
+        return f"{place or 'all'}: {before!r:.80} before, {after!r:.80} after"
+    if not several:
+        return None
+    one, other = (value if isinstance(value, dict) else dict(enumerate(value)) for value in (before, after))
+    names = dict.fromkeys([*one, *other])
+    found = (first_difference(one.get(name, "absent"), other.get(name, "absent"), f"{place}/{name}") for name in names)
+    return next(filter(None, found), None)
+
+
+def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Print which cases differ and where; whether none does. A case that is broken in both is not the same."""
+    same = 0
+    for case in dict.fromkeys([*before, *after]):
+        one = before.get(case, "absent")
+        found = first_difference(one, after.get(case, "absent"))
+        if found is None and isinstance(one, dict) and "broken" in one:
+            found = f"{one['broken']} (before and after)"
+        same += found is None
+        if found is not None:
+            print(f"{case}\n    {found}")
+    print(f"{same} of {N_CASES} the same")
+    return same == N_CASES
+
+
+def records_of(tree: str, stack: ExitStack) -> Any:
+    """The records of a revision, a folder or a file, by an interpreter that imports no other bestarm."""
+    if Path(tree).is_file():
+        return json.loads(Path(tree).read_text(encoding="utf-8"))["cases"]
+    scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    folder = Path(tree).resolve()
+    if not (folder / "src" / "bestarm").is_dir():
+        folder = scratch.resolve() / "tree"
+        git = [shutil.which("git") or "git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(folder), tree], check=True)
+        stack.callback(subprocess.run, [*git, "remove", "--force", str(folder)], check=True)
+    written = scratch / "records.json"
+    own = {"PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(scratch / "kernels")}
+    words = [sys.executable, str(Path(__file__).resolve()), "--dump", str(written)]
+    subprocess.run(words, env=os.environ | own, cwd=scratch, check=True)
+    records = json.loads(written.read_text(encoding="utf-8"))
+    if not Path(records["bestarm"]).resolve().is_relative_to(folder):
+        raise RuntimeError(f"{records['bestarm']} was imported, not the bestarm of {folder}")
+    return records["cases"]
+
+
+def main() -> None:
+    """Compare two trees, or dump the cases of the one that is imported."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", nargs="?", help="a git revision, a folder with src/bestarm in it, or a dump")
+    parser.add_argument("after", nargs="?", default=str(ROOT), help="the same; by default the working tree")
+    parser.add_argument("--dump", type=Path, metavar="FILE", help="only run the cases, and write what came out")
+    arguments = parser.parse_args()
+    if arguments.dump is not None:
+        dump(arguments.dump)
+        return
+    if arguments.before is None:
+        parser.error("give BEFORE, or --dump FILE")
+    with ExitStack() as stack:
+        same = compare(*[records_of(tree, stack) for tree in (arguments.before, arguments.after)])
+    sys.exit(not same)
+
+
+if __name__ == "__main__":
+    main()

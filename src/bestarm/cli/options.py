@@ -1,0 +1,120 @@
+"""Options that several commands share, each said once, and how a command takes a group of them."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from bestarm.racing.settings import Options
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Delta = Annotated[float, typer.Option(help="Probability of error allowed.")]
+Seed = Annotated[int, typer.Option(help="Seed of the order of the items.")]
+ItemsFile = Annotated[
+    Path | None, typer.Option(help="File with one item per line. If omitted, each round gets a fresh random seed.")
+]
+Bounds = Annotated[str | None, typer.Option(help="The interval that scores lie in, as `low,high`.")]
+MaxQueries = Annotated[int | None, typer.Option(help="The most evaluations to spend, earlier ones included.")]
+Report = Annotated[Path | None, typer.Option(help="Write the result as an HTML page too.")]
+RaceFile = Annotated[Path, typer.Argument(help="A race on disk, finished or not.")]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a race is run for."""
+
+    delta: Delta = 0.05
+    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="For times, costs and losses.")] = False
+    epsilon: Annotated[
+        float, typer.Option(help="Stop once the leader is shown to be at most this far from the best.")
+    ] = 0.0
+    indifference_zone: Annotated[
+        float, typer.Option(help="Assume that the best leads by at least this much; otherwise nothing is guaranteed.")
+    ] = 0.0
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far a race may go, what follows from failures, and where it is kept."""
+
+    max_queries: MaxQueries = None
+    retries: Annotated[int, typer.Option(help="How often a failed evaluation is tried again.")] = 0
+    on_error: Annotated[
+        str,
+        typer.Option(
+            help="If an evaluation fails: raise (stop), worst (count it as the worst score) or disqualify the arm."
+        ),
+    ] = "raise"
+    store: Annotated[Path | None, typer.Option(help="SQLite file to keep the race in, and to continue.")] = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is shown."""
+
+    quiet: Annotated[bool, typer.Option("--quiet", help="No display while the race runs.")] = False
+    as_json: Json = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where the scores of a table are."""
+
+    item: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
+    arm: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the arms.")] = None
+    score: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the scores.")] = None
+    missing: Annotated[
+        str, typer.Option(help="Missing cells: refuse, worst (they count as the worst) or drop-items.")
+    ] = "refuse"
+
+
+def race_options(aim: Aim, course: Course, bounds: str | None, **changes: Any) -> Options:
+    """The options of a race from those of the command line."""
+    values = vars(aim) | vars(course) | {"bounds": interval(bounds)} | changes
+    return Options(**{name: value for name, value in values.items() if name != "retries"})
+
+
+def interval(text: str | None) -> tuple[float, float] | None:
+    """Bounds as they are given on the command line."""
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise ValueError(f"bounds must be two numbers as low,high, got {text!r}") from error
+    return low, high
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes groups of options, as typer wants it: every field of a group is a parameter of its own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+
+    def called(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        command(**values)
+
+    parameters = list(_flat(command, hints, groups))
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    return called
+
+
+def _flat(command: Callable[..., None], hints: dict[str, Any], groups: dict[str, Any]) -> Iterator[inspect.Parameter]:
+    """The parameters of a command, those of its groups in their places."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name not in groups:
+            yield parameter.replace(kind=kind, annotation=hints[parameter.name])
+            continue
+        group = groups[parameter.name]
+        inner = get_type_hints(group, include_extras=True)
+        for field in fields(group):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            yield inspect.Parameter(field.name, kind, annotation=inner[field.name], default=default)

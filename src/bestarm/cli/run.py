@@ -1,0 +1,45 @@
+"""`bestarm run`: a race of a Python function."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestarm.cli.app import EXIT_CODES, app, clear_errors, finish
+from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, race_options
+from bestarm.racing.origins import FunctionOrigin
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How the function is called."""
+
+    workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel.")] = 1
+    in_flight: Annotated[int | None, typer.Option(help="Rounds evaluated at a time.")] = None
+    jointly: Annotated[bool, typer.Option("--jointly", help="The function takes all arms at once.")] = False
+
+
+@app.command(epilog=EXIT_CODES)
+@grouped
+def run(
+    function: Annotated[str, typer.Argument(help="The function, as `module:function`, called with (arm, item).")],
+    arms: Annotated[str, typer.Option(help="Names of the arms, separated by commas.")],
+    *,
+    items: ItemsFile = None,
+    bounds: Bounds = None,
+    aim: Aim,
+    workers: Workers,
+    course: Course,
+    shown: Output,
+) -> None:
+    """Race the arms of a function: which is best on these items?
+
+    Example: `bestarm run mybench:score --arms fast,exact,hybrid --items instances.txt --bounds 0,1 --store race.sqlite`
+    """
+    path = None if items is None else str(items.resolve())
+    origin = FunctionOrigin(function, path, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
+    with clear_errors():
+        options = race_options(aim, course, bounds, in_flight=workers.in_flight)
+        result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)
+    finish(result, shown.as_json)

@@ -1,0 +1,48 @@
+"""The arms of a race: numbers inside, labels at the edge."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bestarm.texts import name_of, short
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+@dataclass(frozen=True)
+class RaceArms:
+    """What a result calls the arms, their names as text, and what `evaluate` is given for them."""
+
+    labels: tuple[Any, ...]
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    def number(self, label: Any) -> int:
+        """The number of an arm, by its label or its name."""
+        for known in (self.labels, self.names):
+            for arm, other in enumerate(known):
+                if type(other) is type(label) and other == label:  # True is not the arm 1
+                    return arm
+        raise ValueError(f"there is no arm {label!r}: the arms are {', '.join(self.names)}")
+
+
+def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
+    """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
+    if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
+        raise TypeError(f"arms must be a sequence of arms or a mapping of names to candidates, got {short(repr(arms))}")
+    labels = tuple(arms)
+    values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
+    names = tuple(map(name_of, labels))
+    for arm, name in enumerate(names):
+        if not name.strip() or labels[arm] is None:
+            raise ValueError(f"every arm must have a name, that of arm {arm} is empty")
+        if ADDRESS.search(name):
+            raise ValueError(
+                f"arm {arm} has no name of its own ({name}): give arms as a mapping of names to candidates"
+            )
+        if name in names[:arm]:
+            raise ValueError(f"arms must have different names, {name!r} is there more than once")
+    if len(names) < 2:
+        raise ValueError(f"there must be at least two arms to compare, got {len(names)}")
+    return RaceArms(labels, names, values)

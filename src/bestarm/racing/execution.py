@@ -1,0 +1,198 @@
+"""Evaluations started, collected, stored, counted, until the answer is there."""
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+from bestarm.racing.ask_tell import Race, Round, Start
+from bestarm.racing.evaluation import Call, Evaluation, EvaluationError, Outcome, ProgramEndError, failed_call
+from bestarm.racing.result import RaceResult
+from bestarm.racing.settings import Options
+from bestarm.report.live import Display, display
+
+USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds an arm
+SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
+
+Batch = list[tuple[int, int, Outcome]]  # round, arm, what came out
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Who evaluates, on what, whether it is shown, and what a store is told of where the race came from."""
+
+    evaluation: Evaluation
+    executor: Executor | None = None
+    progress: bool = True
+    origin: Mapping[str, Any] | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot be run."""
+        self.evaluation.check()
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+        if self.evaluation.awaited and self.executor is not None:
+            raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
+
+
+def run_race(
+    execution: Execution, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options
+) -> RaceResult:
+    """Run a race to its end, or until Ctrl-C."""
+    execution.check()
+    awaited = execution.evaluation.awaited
+    ahead = USUAL_IN_FLIGHT if awaited or execution.executor is not None else 1
+    race = Race.begun(arms, items, options, Start(ahead, execution.origin))
+    evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
+    with race, display(race.standing, execution.progress) as shown, _interruptible() as pausing:
+        runner = _Runner(race, evaluation, shown, pausing)
+        try:
+            if awaited:
+                from bestarm.racing.loop import LoopExecutor
+
+                with LoopExecutor() as loop:
+                    runner.on_executor(loop, evaluation.on_loop)
+            elif execution.executor is not None:
+                runner.on_executor(execution.executor, evaluation)
+            else:
+                runner.one_by_one()
+        except KeyboardInterrupt:
+            pass  # the result says that the race was interrupted, and what is known
+        return race.result()
+
+
+class Pausing:
+    """Ctrl-C is let through only while evaluations run, so that no score is half counted."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._open = False
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        """What Ctrl-C does."""
+        self.asked = True
+        if self._open:
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> None:
+        self._open = True
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        self._open = False
+
+
+@contextmanager
+def _interruptible() -> Iterator[Pausing]:
+    """Handle Ctrl-C while a race runs; only the main thread of a program gets it."""
+    pausing = Pausing()
+    if threading.current_thread() is not threading.main_thread():
+        yield pausing
+        return
+    before = signal.signal(signal.SIGINT, pausing.interrupt)
+    try:
+        yield pausing
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """A race with those who evaluate it and show it."""
+
+    race: Race
+    evaluation: Evaluation
+    shown: Display
+    pausing: Pausing
+
+    def one_by_one(self) -> None:
+        """Evaluate here, one call after the other; a round is stored as a whole unless it takes long or fails."""
+        race = self.race
+        while not race.finished:
+            for todo in race.ask():
+                if race.reason is not None:  # by the round before it
+                    return
+                calls = self._calls(todo)
+                batch: Batch = []
+                try:
+                    while self._evaluate_some(calls, batch):
+                        done, batch = batch, []
+                        race.take(done)
+                finally:
+                    race.take(batch)
+                self.shown.update()
+
+    def _evaluate_some(self, calls: Iterator[Call], batch: Batch) -> bool:
+        """Evaluate until there is something to store at once; False when there are no more calls."""
+        begun = time.monotonic()
+        with self.pausing:
+            for call in calls:
+                failed = False
+                for arm, outcome in zip(call.arms, self.evaluation(call), strict=True):
+                    batch.append((call.number, arm, outcome))
+                    failed = failed or outcome.__class__ is EvaluationError
+                if failed or time.monotonic() - begun > SAVE_AFTER:
+                    return True
+        return False
+
+    def _calls(self, todo: Round) -> Iterator[Call]:
+        """The calls that a round takes, in their order."""
+        opened = self.race.state.find(todo.number)
+        values, names = self.race.arms.values, self.race.arms.names
+        wanted = list(opened.wanted)
+        if self.evaluation.shuffled:
+            luck = random.Random(f"{self.race.state.settings.seed} {todo.number}")  # noqa: S311 - no secrets here
+            luck.shuffle(wanted)
+        for arms in [tuple(wanted)] if self.evaluation.jointly else [(arm,) for arm in wanted]:
+            given, called = tuple([values[arm] for arm in arms]), tuple([names[arm] for arm in arms])
+            yield Call(todo.number, arms, given, called, todo.item, opened.text)
+
+    def on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
+        """Start all that may be evaluated now, and take what is done, until the race has ended."""
+        race, running = self.race, dict[Future[list[Outcome]], Call]()
+        try:
+            while not race.finished:
+                for todo in race.ask():
+                    for call in self._calls(todo):
+                        running[executor.submit(evaluate, call)] = call
+                with self.pausing:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    _refuse_the_end(future, running[future].number)
+                ordered = sorted(done, key=lambda future: running[future][:2])
+                race.take(_collected({future: running.pop(future) for future in ordered}))
+                self.shown.update()
+        finally:
+            for future in running:
+                future.cancel()
+            kept = [future for future in running if future.done() and not future.cancelled() and not future.exception()]
+            race.take(_collected({future: running[future] for future in kept}))
+
+
+def _refuse_the_end(future: Future[list[Outcome]], number: int) -> None:
+    """Raise what ends the race as a whole, while all that is done is still to be kept."""
+    error = future.exception()
+    if isinstance(error, BrokenExecutor):
+        raise BrokenExecutor(f"the executor broke down while it evaluated round {number}: {error}") from error
+    if isinstance(error, ProgramEndError) and error.__cause__ is not None:
+        raise error.__cause__
+    if error is not None and not isinstance(error, Exception):
+        raise error  # Ctrl-C reaches the processes of a pool too
+
+
+def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
+    """The outcomes of calls that have ended; a call that never came back is a failure of its evaluations."""
+    batch: Batch = []
+    for future, call in done.items():
+        error = future.exception()
+        for k, arm in enumerate(call.arms):
+            failed = None if error is None else failed_call(call.names[k], call.text, error)  # type: ignore[arg-type]
+            batch.append((call.number, arm, failed or future.result()[k]))
+    return batch

@@ -1,0 +1,135 @@
+"""A record played again: ``settings + record -> game after round r``.
+
+Resuming is a replay and then going on, loading is a replay, a recorded table is raced by playing it, and the lead over
+time, intervals and regret bounds are read off replays.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.algorithms import EliminationGame, Game
+from bestarm.racing.evaluation import EvaluationError
+from bestarm.racing.record import Record
+
+BLOCK = 2048  # rounds that are brought into the form of a table at a time
+
+Failures = Mapping[int, Mapping[int, str]]  # by round and arm: who failed and has no score
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An arm that was disqualified: in which round, and why."""
+
+    arm: int
+    round: int
+    text: str
+
+
+def rewards(
+    scores: NDArray[np.float64], bounds: tuple[float, float] | None, lower_is_better: bool
+) -> NDArray[np.float64]:
+    """Scores as a game takes them: more is better. Bounded scores are reflected within their bounds."""
+    if not lower_is_better:
+        return scores
+    if bounds is None:
+        return -scores
+    low, high = bounds
+    return np.clip(low + high - scores, low, high)
+
+
+def tell_round(game: Game, arms: Sequence[int], scores: NDArray[np.float64], lower_is_better: bool) -> None:
+    """Tell a game a round that was asked earlier: those of its arms that the game still wants, or all."""
+    told = rewards(scores, game.bounds, lower_is_better)
+    if not game.shrinks:
+        game.tell(told, arms)
+        return
+    wanted = game.ask()
+    game.tell(told if wanted.size == len(arms) else told[np.searchsorted(arms, wanted)])
+
+
+def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:
+    """Take out the arms that failed in a round, before it is absorbed.
+
+    Arms that were already out do not matter: they were asked while others were in flight.
+    """
+    if failures and not game.finished and set(game.candidates) <= set(failures):
+        raise EvaluationError(f"no candidate is left that could be evaluated: {failures[game.candidates[0]]}")
+    out = []
+    for arm, text in sorted(failures.items()):
+        if not game.finished and arm in game.ask():
+            game.disqualify(arm)
+            out.append(Failure(arm, number, text))
+    return out
+
+
+def replay(game: Game, record: Record, failures: Failures, last: int, lower_is_better: bool) -> list[Failure]:
+    """Play a game from where it stands through the rounds of a record up to the last; who was disqualified on the way.
+
+    The game may have other rules than the race had; it must want no more than was scored.
+    """
+    out: list[Failure] = []
+    for number in [*sorted(number for number in failures if game.n_rounds < number <= last), last + 1]:
+        _play(game, record, number - 1, lower_is_better)
+        if number <= last:
+            out += disqualify(game, number, failures[number])
+    return out
+
+
+def _play(game: Game, record: Record, last: int, lower_is_better: bool) -> None:
+    """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
+    blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
+    while game.n_rounds < last and not game.finished:
+        first = game.n_rounds + 1
+        if game.shrinks:
+            scores = record.dense(first, min(last, first + BLOCK - 1), game.n_arms, blank)
+            game.play(rewards(scores, game.bounds, lower_is_better))
+        else:
+            tell_round(game, record.arms(first), record.scores(first), lower_is_better)
+
+
+def replay_given(game: EliminationGame, record: Record, failures: Failures, lower_is_better: bool) -> None:
+    """Play another game on the same record, *the arms of each round given*.
+
+    What would these rules say on the same data? An arm that the race dropped is not queried from there on and stays a
+    candidate, unless the rules had beaten it by then. The arms of a round depend on the rounds before it alone, so
+    tests that hold at all times, whoever is queried, stay valid.
+    """
+    for last, arms in _stretches(record):
+        for gone in set(game.next_arms().tolist()) - set(arms) if not game.finished else ():
+            game.withdraw(gone)
+        replay(game, record, failures, last, lower_is_better)
+
+
+def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
+    """Rounds with the same arms in a row: the last of them, and the arms, which must only ever become fewer."""
+    standing: list[int] | None = None
+    for number in range(1, record.n_rounds + 1):
+        arms = record.arms(number)
+        if standing is not None and arms != standing:
+            if not set(arms) < set(standing):
+                raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
+            yield number - 1, standing
+        standing = arms
+    if standing is not None:
+        yield record.n_rounds, standing
+
+
+def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], lower_is_better: bool) -> Record:
+    """Race to the end on scores that are all there already, one row per item; the record of what was asked for."""
+    told = rewards(scores, game.bounds, lower_is_better)
+    if game.shrinks:
+        used = game.play(told)
+        return Record.of_table(scores[:used], game.counts, items[:used])
+    record = Record()
+    for row, reward, item in zip(scores, told, items, strict=True):
+        if game.finished:
+            break
+        asked = game.ask()
+        first = record.open(item, asked.tolist())
+        for place, arm in enumerate(asked.tolist(), start=first):
+            record.fill(place, float(row[arm]))
+        game.tell(reward[asked])
+    return record

@@ -1,0 +1,152 @@
+"""The state of a race: rounds decided, scores entered, rounds absorbed in the order asked."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bestarm.algorithms import Game
+from bestarm.racing.items import item_text
+from bestarm.racing.record import Record
+from bestarm.racing.replay import Failure, disqualify, replay, tell_round
+from bestarm.racing.settings import RaceSettings
+from bestarm.racing.store import StoreError
+
+END = object()
+
+
+class OpenRound:
+    """A round that was decided and is not absorbed yet."""
+
+    __slots__ = ("asked", "item", "number", "stored", "text", "wanted")
+
+    def __init__(self, number: int, item: Any, text: str, asked: list[int], first: int) -> None:
+        self.number = number
+        self.item = item
+        self.text = text
+        self.asked = asked
+        self.wanted = dict(zip(asked, range(first, first + len(asked)), strict=True))  # where each score will be
+        self.stored = False
+
+
+class RaceState:
+    """A game, the record of what it was told, and the rounds that are out.
+
+    The arms of round ``r`` are those that the game asks for when the rounds up to ``r - in_flight`` are absorbed; they
+    count as spent from then on. Scores may come in any order, rounds are absorbed one after the other.
+    """
+
+    def __init__(self, game: Game, settings: RaceSettings, items: Iterator[Any]) -> None:
+        self.game = game
+        self.settings = settings
+        self.record = Record()
+        self.spent = 0
+        self.open: deque[OpenRound] = deque()
+        self.unasked: deque[OpenRound] = deque()
+        self.disqualified: list[Failure] = []
+        self.ran_out: str | None = None  # why no more rounds are decided
+        self._items = items
+
+    @property
+    def reason(self) -> str | None:
+        """Why the race has ended, or None while it goes on."""
+        if self.game.finished:
+            return self.game.reason
+        return None if self.open else self.ran_out
+
+    def find(self, number: int) -> OpenRound:
+        """The open round of this number."""
+        return self.open[number - self.open[0].number]
+
+    def decide(self) -> None:
+        """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
+        limit, ahead = self.settings.max_queries, self.settings.in_flight
+        while not self.game.finished and self.ran_out is None and self.record.n_rounds < self.game.n_rounds + ahead:
+            asked = self.game.ask().tolist()
+            if limit is not None and self.spent + len(asked) > limit:
+                self.ran_out = "budget"
+            elif (item := next(self._items, END)) is END:
+                self.ran_out = "pool exhausted" if self.settings.items == "pool" else "items exhausted"
+            else:
+                self._append(asked, item)
+
+    def _append(self, asked: list[int], item: Any) -> None:
+        text = item_text(item)
+        first = self.record.open(text, asked)
+        self.spent += len(asked)
+        opened = OpenRound(self.record.n_rounds, item, text, asked, first)
+        self.open.append(opened)
+        self.unasked.append(opened)
+
+    def enter(self, opened: OpenRound, arm: int, score: float | None, failure: str | None) -> None:
+        """Take one score of an open round, or the failure of an arm that is to be disqualified."""
+        place = opened.wanted.pop(arm)
+        if score is not None:
+            self.record.fill(place, score)
+        if score is None or failure is not None:
+            self.record.failures.setdefault(opened.number, {})[arm] = failure or "it failed"
+
+    def absorb(self) -> int:
+        """Absorb the rounds that are complete, in their order, and decide as many new ones; how many there were."""
+        absorbed = 0
+        while not self.game.finished and self.open and not self.open[0].wanted:
+            opened = self.open[0]
+            self.disqualified += disqualify(self.game, opened.number, self.record.disqualifying(opened.number))
+            if self.game.reason is not None:  # by the disqualification
+                break
+            tell_round(self.game, opened.asked, self.record.scores(opened.number), self.settings.lower_is_better)
+            self.open.popleft()
+            absorbed += 1
+            self.decide()
+        return absorbed
+
+    def restore(self, past: Record) -> None:
+        """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told."""
+        whole = past.n_whole
+        if past.n_rounds > whole + self.settings.in_flight:
+            raise StoreError(f"it is damaged: scores of round {whole + 1} are missing")
+        if not past.all_within(self.game.bounds):
+            raise StoreError("it is damaged: there are scores out of bounds")
+        self._replay(past, max(0, whole - self.settings.in_flight))
+        for number in range(self.record.n_rounds + 1, whole + 1):
+            self._append(past.arms(number), self._next_item(past, number))
+        self.decide()
+        more = True
+        while more:
+            for opened in self.open:
+                if opened.number <= past.n_rounds:
+                    self._fill(opened, past)
+            more = self.absorb() > 0
+
+    def _replay(self, past: Record, n_rounds: int) -> None:
+        """Play the first rounds all at once."""
+        for number in range(1, n_rounds + 1):
+            self._next_item(past, number)
+        self.disqualified += replay(self.game, past, past.all_disqualifying(), n_rounds, self.settings.lower_is_better)
+        if self.game.n_rounds != n_rounds or (self.game.counts > past.counts(n_rounds, self.game.n_arms)).any():
+            raise StoreError("it is damaged: scores are missing")
+        self.record = past.first_rounds(n_rounds)
+        self.spent = past.n_asked(n_rounds)
+
+    def _next_item(self, past: Record, number: int) -> Any:
+        """The item of a round, which must be the one of the record."""
+        item = next(self._items, END)
+        if item is END:
+            raise StoreError(f"it is a race on other items: there is none for its round {number} now")
+        before = past.items[number - 1]
+        if before is not None and (text := item_text(item)) != before:
+            raise StoreError(f"it is a race on other items: that of round {number} was {before!r} and is {text!r} now")
+        return item
+
+    def _fill(self, opened: OpenRound, past: Record) -> None:
+        """Enter what the record holds of a round that is open again."""
+        before = past.items[opened.number - 1]
+        arms = past.arms(opened.number)
+        if (before is not None and before != opened.text) or not set(arms) <= set(opened.asked):
+            raise StoreError(f"it went another way in round {opened.number}: are the items the same?")
+        opened.stored = before is not None
+        failures = past.failures.get(opened.number, {})
+        for arm, score in zip(arms, past.scores(opened.number).tolist(), strict=True):
+            if arm in opened.wanted:
+                self.enter(opened, arm, None if np.isnan(score) else score, failures.get(arm))

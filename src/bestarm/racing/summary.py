@@ -1,0 +1,116 @@
+"""From the state of a race to what people see of it: its result, how it stands, and what a file holds."""
+
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
+from pathlib import Path
+
+from bestarm.algorithms import Elimination, Game
+from bestarm.racing.arms import RaceArms
+from bestarm.racing.result import TIE, Outcome, RaceResult
+from bestarm.racing.settings import RaceSettings, start_game
+from bestarm.racing.state import RaceState
+from bestarm.racing.store import StoreError, read_store
+
+
+def summarise(state: RaceState, arms: RaceArms) -> RaceResult:
+    """The result of a race as it stands."""
+    game, settings = state.game, state.settings
+    means = game.means
+    if settings.lower_is_better:
+        means = -means if game.bounds is None else sum(game.bounds) - means
+    return RaceResult(
+        arms=arms.labels,
+        reason=state.reason or "interrupted",
+        n_queries=state.spent,
+        n_rounds=game.n_rounds,
+        means=means,
+        counts=game.counts,
+        outcome=_outcome(state),
+        settings=settings,
+        bounds=game.bounds,
+        guarantee=game.guarantee,
+        record=state.record.first_rounds(game.n_rounds),
+    )
+
+
+def _outcome(state: RaceState) -> Outcome:
+    game = state.game
+    settled = _settled(state)
+    candidates = [arm for arm in game.candidates if arm not in {out.arm for out in settled}]
+    leader = _leader(game, candidates)
+    means = game.means
+    candidates.sort(key=lambda arm: (arm != leader, -means[arm] if game.n_rounds else 0.0))
+    return Outcome(
+        leader=leader,
+        candidates=tuple(candidates),
+        eliminations=(*game.eliminations, *settled),
+        failures=tuple(state.disqualified),
+        contradiction=None if game.n_rounds == 0 else game.contradiction,
+    )
+
+
+def _settled(state: RaceState) -> list[Elimination]:
+    """When a comparison without a pool has seen all items: those behind the best mean over them."""
+    game = state.game
+    if state.reason != "pool exhausted" or game.finished or game.n_rounds == 0:
+        return []
+    best = game.best
+    lead = game.means[best] - game.means
+    behind = [arm for arm in game.candidates if lead[arm] > TIE * max(1.0, abs(game.means[best]))]
+    return [Elimination(arm=arm, round=game.n_rounds, by=best, margin=float(lead[arm])) for arm in behind]
+
+
+def _leader(game: Game, candidates: list[int]) -> int | None:
+    if game.n_rounds > 0:
+        return game.best
+    return candidates[0] if len(candidates) == 1 else None  # all others were disqualified in the first round
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a race stands, for a display; arms by name, candidates by their means."""
+
+    n_rounds: int
+    n_arms: int
+    spent: int
+    everything: int | None  # evaluations of all arms on all items
+    saved: int  # evaluations of arms that had left
+    candidates: tuple[str, ...]  # none before the first round
+    lead: float | None  # of the first over the second
+    interval: tuple[float, float] | None  # of that lead, each side at the level of an elimination
+
+
+def standing(state: RaceState, arms: RaceArms) -> Standing:
+    """How a race stands now."""
+    game, n_items = state.game, state.settings.n_items
+    means = game.means
+    order = sorted(game.candidates, key=lambda arm: -means[arm]) if game.n_rounds else []
+    first_two = order[:2] if len(order) > 1 else None
+    return Standing(
+        n_rounds=game.n_rounds,
+        n_arms=game.n_arms,
+        spent=state.spent,
+        everything=None if n_items is None else n_items * game.n_arms,
+        saved=game.n_arms * state.record.n_rounds - state.spent,
+        candidates=tuple(arms.names[arm] for arm in order),
+        lead=None if first_two is None else float(means[first_two[0]] - means[first_two[1]]),
+        interval=None if first_two is None else game.lead(first_two[1], first_two[0]),
+    )
+
+
+def load_result(path: str | Path) -> RaceResult:
+    """The result of a race on disk, finished or not; the file is left as it is."""
+    stored = read_store(path)
+    try:
+        settings = RaceSettings.from_plain(stored.settings)
+        game = start_game(settings, len(stored.arms))
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"the race in {path} cannot be shown: {error}") from error
+    more = () if stored.settings["reason"] == "items exhausted" else repeat("")
+    items = islice(chain((item or "" for item in stored.record.items), more), settings.n_items)
+    state = RaceState(game, settings, items)
+    try:
+        state.restore(stored.record)
+    except StoreError as error:
+        raise StoreError(f"the race in {path} cannot be read, {error}") from error
+    return summarise(state, RaceArms(stored.arms, stored.arms, stored.arms))

@@ -1,0 +1,25 @@
+"""How things of the user are called in text."""
+
+from typing import Any
+
+
+def name_of(arm: Any) -> str:
+    """The name of an arm as text: of functions and classes their own."""
+    if isinstance(arm, str):
+        return str(arm)  # texts that claim to be markup too
+    name = getattr(arm, "__name__", None)
+    return name if isinstance(name, str) else str(arm)
+
+
+def short(text: str) -> str:
+    """A text that fits into a message."""
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def hashable(value: Any) -> bool:
+    """Whether something can be a key."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
