@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.racing.settings import FIRST_ROUNDS
+from bestarm.inputs.options import FIRST_ROUNDS
 
 FACTOR = 1.5
 Bounds = tuple[float, float] | None

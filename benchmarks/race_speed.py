@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.racing.items import items_in_order
+from bestarm.inputs.items import items_in_order
 from bestarm.racing.record import RoundRow, ScoreRow
-from bestarm.racing.store import SCHEMA, SQLiteStore
+from bestarm.racing.sqlite_store import SCHEMA, SQLiteStore
 
 TURNS = 7
 N_ARMS = 10

@@ -79,7 +79,7 @@ def test_unknown_kind_of_rewards() -> None:
         (INF, "variances must be finite and at least 0, got variances[0] = inf"),
         ((1.0, -0.5), "variances must be finite and at least 0, got variances[1] = -0.5"),
         ((1.0, NAN), "variances must be finite, got variances[1] = nan"),
-        (((1.0, 1.0), (1.0, 1.0)), "variances must be a vector with one entry an arm, got shape (2, 2)"),
+        (((1.0, 1.0), (1.0, 1.0)), "variances must be a vector with one entry per arm, got shape (2, 2)"),
         ((1.0,), "there must be at least two arms to compare, got n_arms=1"),
     ],
 )
@@ -121,7 +121,7 @@ def test_kim_nelson_with_two_arms_needs_delta_below_one_half(delta: float) -> No
     [
         ([1.0], [[1.0]], "there must be at least two arms to compare, got n_arms=1"),
         ([], [], "there must be at least two arms to compare, got n_arms=0"),
-        ([[0.0, 1.0]], np.eye(2), "means must be a vector with one entry an arm, got shape (1, 2)"),
+        ([[0.0, 1.0]], np.eye(2), "means must be a vector with one entry per arm, got shape (1, 2)"),
         ([0.0, NAN], np.eye(2), "means must be finite, got means[1] = nan"),
         ([INF, 0.0], np.eye(2), "means must be finite, got means[0] = inf"),
         ([0.0, 1.0], np.eye(3), "covariance must have shape (2, 2) to match means, got (3, 3)"),

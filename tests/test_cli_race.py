@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 import bestarm
 from bestarm.cli import app
-from bestarm.racing import demo
-from bestarm.racing.store import read_store
+from bestarm.experiments import compressors
+from bestarm.racing.sqlite_store import read_store
 
 MODULE = """
 import os, signal
@@ -271,7 +271,7 @@ SMALL = "bisect codeop contextvars genericpath keyword linecache queue struct"
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     files = [f"{name}.py" for name in SMALL.split()]
-    monkeypatch.setattr("bestarm.racing.demo.source_files", lambda: files)
+    monkeypatch.setattr("bestarm.experiments.compressors.source_files", lambda: files)
     return files
 
 
@@ -279,9 +279,11 @@ def test_the_files_of_the_demo_are_sources_that_are_not_empty(folder: Path, monk
     for name in ("b.py", "a/z.py", "a/empty.py", "site-packages/other.py", "a/data.txt"):
         (folder / "lib" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "lib" / name).write_text("" if "empty" in name else "x = 1\n", encoding="utf-8")
-    monkeypatch.setattr(demo, "library", lambda: folder / "lib")
-    assert demo.source_files() == ["a/z.py", "b.py"]
-    assert [demo.bytes_saved(compressor, "b.py") for compressor in demo.COMPRESSORS] == [0.0] * 8  # all grow
+    monkeypatch.setattr(compressors, "library", lambda: folder / "lib")
+    assert compressors.source_files() == ["a/z.py", "b.py"]
+    assert [compressors.bytes_saved(compressor, "b.py") for compressor in compressors.COMPRESSORS] == [
+        0.0
+    ] * 8  # all grow
 
 
 def test_the_demo_writes_a_store_and_a_picture_and_continues(small_demo: list[str], folder: Path) -> None:
@@ -307,7 +309,7 @@ def test_the_scores_of_the_demo_are_shares_of_bytes_saved(small_demo: list[str])
     assert set(stored.record.items) <= set(small_demo)
     for number, arm, score, failure in stored.record.rows():
         data = (library / str(stored.record.items[number - 1])).read_bytes()
-        packed = demo.COMPRESSORS[stored.arms[arm]](data)
+        packed = compressors.COMPRESSORS[stored.arms[arm]](data)
         assert (score, failure) == (max(0.0, 1 - len(packed) / len(data)), None)
 
 
@@ -319,10 +321,10 @@ def test_a_demo_that_was_interrupted_is_resumed_within_a_new_limit(
     def evaluate(compressor: str, file: str) -> float:
         if next(calls, None) is None:
             raise KeyboardInterrupt
-        return demo.bytes_saved(compressor, file)
+        return compressors.bytes_saved(compressor, file)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bestarm.racing.demo.bytes_saved", evaluate)
+        patched.setattr("bestarm.experiments.compressors.bytes_saved", evaluate)
         assert bestarm_cli("demo", "--output", "out", "--quiet", "--json").exit_code == 130
     limited = bestarm_cli("resume", "out/race.sqlite", "--max-queries", 40, "--quiet", "--json")
     assert (limited.exit_code, json.loads(limited.stdout)["reason"]) == (3, "budget")

@@ -16,11 +16,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import bestarm
-from bestarm import RaceResult, race_commands, race_table, read_table
+from bestarm import RaceResult, planning, race_commands, race_table, read_table
 from bestarm.cli import app
-from bestarm.racing import planning
-from bestarm.racing.commands import Command
-from bestarm.racing.store import read_store
+from bestarm.inputs.programs import Command
+from bestarm.racing.sqlite_store import read_store
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 NUMBERS = "import sys\nprint('score', ({base} + len(sys.argv[1])) / 10)"  # of items with 1 to 3 letters

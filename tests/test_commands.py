@@ -20,7 +20,7 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
-from bestarm.racing.commands import Command, CommandError, Measure, last_number
+from bestarm.inputs.programs import Command, CommandError, Measure, last_number
 
 Runs = list[tuple[str, Any]]
 NASTY = "a  b; touch pwned && $(touch pwned) `touch pwned` | tee pwned > pwned \"q\" 'r' * ~ $HOME \\ {x} %s\nü -"
@@ -147,7 +147,7 @@ def test_only_standard_output_is_read_and_other_bytes_do_not_matter() -> None:
 
 def test_time_is_what_the_clock_shows_between_start_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([10.0, 12.5])
-    monkeypatch.setattr("bestarm.racing.commands.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr("bestarm.inputs.programs.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     assert command(*python("print(99)"), score="time")(0) == 2.5
 
 

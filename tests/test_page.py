@@ -448,7 +448,7 @@ def test_report_refuses_in_one_line_and_loses_nothing(folder: Path, words: str) 
 
 
 def test_the_demo_ends_with_its_page_and_says_where(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestarm.racing.demo.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
+    monkeypatch.setattr("bestarm.experiments.compressors.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
     ended = CliRunner().invoke(app, ["demo", "--output", "out", "--quiet"])
     assert (ended.exit_code, "out/report.html" in ended.stdout.splitlines()[-1]) == (0, True)
     assert (folder / "out/report.html").read_text(encoding="utf-8") == page(bestarm.load_result("out/race.sqlite"))

@@ -10,10 +10,20 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import Betting, EmpiricalBernstein, GaussianBernstein, PairwiseBAI, Plan, StudentMixture, TableArms, plan
-from bestarm.racing import planning
-from bestarm.racing.planning import PlannedRule, UnpairedArms
-from bestarm.racing.settings import FIRST_ROUNDS
+from bestarm import (
+    Betting,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    PairwiseBAI,
+    Plan,
+    StudentMixture,
+    TableArms,
+    plan,
+    planning,
+)
+from bestarm.arms import UnpairedArms
+from bestarm.inputs.options import FIRST_ROUNDS
+from bestarm.planning import PlannedRule
 from naive import Matrix
 
 RULES = ["sharp, as bestarm.race", "the paper's rule", "sharp, different items for each arm"]

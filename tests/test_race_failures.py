@@ -23,7 +23,7 @@ import bestarm
 import naive_sharp
 from bestarm import Betting, EvaluationError, PairwiseBAI, Portfolio, Race, RaceResult, StudentMixture
 from bestarm.racing import evaluation
-from bestarm.racing.store import read_store
+from bestarm.racing.sqlite_store import read_store
 from games import outcome
 from naive import Matrix
 from test_race import ALGORITHMS, Evaluate, bounded_rows, gaussian_rows, play, reads, run, score, told

@@ -274,7 +274,7 @@ def assert_same_game(one: Game, other: Game) -> None:
     np.testing.assert_array_equal(one.counts, other.counts)
 
 
-def assert_same_evidence(elimination: Elimination, expected: naive.Beaten) -> None:
+def assert_same_evidence(elimination: Elimination[int], expected: naive.Beaten) -> None:
     assert (elimination.arm, elimination.round) == (expected.arm, expected.round)
     assert expected.margins[elimination.by] >= expected.largest - 1e-9
     assert elimination.margin == pytest.approx(expected.largest, rel=1e-10, abs=1e-10)

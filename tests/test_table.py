@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import bestarm
 from bestarm import Betting, PairwiseBAI, Portfolio, RaceResult, ScoreTable, StudentMixture, race_table, read_table
-from bestarm.racing.table import score_table
+from bestarm.inputs.tables import score_table
 from naive import Matrix
 from statistics_helpers import contradicts
 

@@ -1,7 +1,7 @@
 """Refusals that name the parameter, the rule and the value."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,10 +44,10 @@ def check_n_arms(n_arms: int) -> None:
 
 
 def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """A float64 vector of finite numbers, one an arm, of at least two arms."""
+    """A float64 vector of finite numbers, one per arm, of at least two arms."""
     vector = np.array(values, dtype=np.float64)
     if vector.ndim != 1:
-        raise ValueError(f"{name} must be a vector with one entry an arm, got shape {vector.shape}")
+        raise ValueError(f"{name} must be a vector with one entry per arm, got shape {vector.shape}")
     check_n_arms(vector.size)
     refuse_first(name, vector, ~np.isfinite(vector), "must be finite")
     return vector
@@ -65,6 +65,12 @@ def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def check_mapping(name: str, value: object, of_what: str) -> None:
+    """Refuse what is not a mapping."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping of {of_what}, got {repr(value)[:80]}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:

@@ -3,11 +3,12 @@
 from bestarm.algorithms.convex import ConvexBAI
 from bestarm.algorithms.data_kind import DataWarning
 from bestarm.algorithms.elimination import EliminationGame
-from bestarm.algorithms.game import Algorithm, Elimination, Game, Guarantee, Intervals
+from bestarm.algorithms.game import Algorithm, Game
 from bestarm.algorithms.hoeffding_race import HoeffdingRace
 from bestarm.algorithms.kim_nelson import KimNelson
 from bestarm.algorithms.lucb import LUCB
 from bestarm.algorithms.pairwise import PairwiseBAI
+from bestarm.algorithms.statements import Elimination, Guarantee, Intervals
 from bestarm.algorithms.variance_race import VarianceRace
 
 __all__ = [

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+LARGEST = float(np.finfo(np.float64).max)
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10
 SMALL_SPREAD = 0.05
@@ -79,3 +80,16 @@ class DataWatch:
         spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
         if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
             warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=_callers_level())
+
+
+def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None, n_rounds: int) -> None:
+    """Refuse rewards that are not finite or out of bounds; so many rounds came before them."""
+    from bestarm.kernels import all_within
+
+    low, high = bounds or (-LARGEST, LARGEST)
+    if all_within(rows, low, high):
+        return
+    bad = ~((rows >= low) & (rows <= high))
+    r, arm = (int(index) for index in np.argwhere(bad)[0])
+    rule = "be finite" if bounds is None else f"be finite and lie in [{low:g}, {high:g}]"
+    raise ValueError(f"rewards must {rule}, got {float(rows[r, arm])!r} for arm {arm} in round {n_rounds + r + 1}")

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.data_kind import DataWatch
-from bestarm.algorithms.game import Arms, Elimination, Game, Guarantee, Rewards
+from bestarm.algorithms.game import Arms, Game, Rewards
+from bestarm.algorithms.statements import Elimination, Guarantee
 from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON, Limits
 from bestarm.checks import check_count
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal
@@ -84,19 +85,19 @@ class EliminationGame(Game):
         return tuple(sorted(self._board.arms[self._board.bar == 0].tolist()))
 
     @property
-    def eliminations(self) -> list[Elimination]:
+    def eliminations(self) -> list[Elimination[int]]:
         """Who was beaten so far, in the order of rounds and arms."""
         standing = self.candidates
         out = [self._record(int(arm)) for arm in np.flatnonzero(self._board.beaten_round) if arm not in standing]
         return sorted(out, key=lambda elimination: (elimination.round, elimination.arm))
 
     @property
-    def contradiction(self) -> Elimination | None:
+    def contradiction(self) -> Elimination[int] | None:
         """None, or the evidence against `best`, if a round beat every candidate that was left."""
         standing = self.candidates
         return self._record(standing[0]) if self._board.beaten_round[standing[0]] else None
 
-    def _record(self, arm: int) -> Elimination:
+    def _record(self, arm: int) -> Elimination[int]:
         board = self._board
         return Elimination(
             arm=arm,

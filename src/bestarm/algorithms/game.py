@@ -1,62 +1,18 @@
 """One game: ask which arms to query, tell their rewards, until it is finished."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.algorithms.data_kind import LOOK, DataWatch
+from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards
+from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals
 from bestarm.checks import check_n_arms
 from bestarm.comparisons.evidence import growth_of_t_test
 
-LARGEST = float(np.finfo(np.float64).max)
-
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Elimination:
-    """An arm that was beaten: in which round, by whom, and by how much its boundary was exceeded.
-
-    Where a convex combination of arms beat it, ``weights`` holds those above zero by arm, and ``by`` is the heaviest.
-    """
-
-    arm: int
-    round: int
-    by: int
-    margin: float
-    weights: dict[int, float] | None = None
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Simultaneous confidence intervals: entry ``[i, j]`` is for ``mu_j - mu_i``."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a game promises: with probability at least ``1 - delta`` the best arm stays, if the assumption holds.
-
-    ``delta`` is NaN where nothing is promised. ``epsilon`` is how far behind the best the answer may be; with an
-    ``indifference_zone`` all holds only if the best leads by as much; with a ``pool`` the best is the arm with the
-    largest mean over its so many items.
-    """
-
-    delta: float
-    assumption: str
-    epsilon: float = 0.0
-    indifference_zone: float = 0.0
-    pool: int | None = None
-
-
-NO_GUARANTEE = Guarantee(math.nan, "Its algorithm states no guarantee.")
 
 
 class Algorithm(Protocol):
@@ -73,12 +29,8 @@ class Game:
     A kind of game says what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
     it can do (`shrinks`, `works_ahead`, `no_disqualification`, `lead_bound`). Everything else follows from that.
 
-    Parameters
-    ----------
-    n_arms : the number of arms, at least two
-    bounds : the interval that rewards must lie in, if there is one
-    guarantee : what the game promises
-    watch : looks at the first rounds and warns where they are not what the comparison is made for
+    Rewards must lie in the ``bounds``, if there are any; the ``guarantee`` is what the game promises; a ``watch`` looks
+    at the first rounds and warns where they are not what the comparison is made for.
 
     Examples
     --------
@@ -122,7 +74,7 @@ class Game:
         return np.arange(self.n_arms)
 
     def learn(self, arms: Arms, rewards: Rewards) -> None:
-        """Take the rewards of a round, which are counted in `means` and `counts` already."""
+        """Take the rewards of a round; `means` and `counts` have them already."""
 
     @property
     def reason(self) -> str | None:
@@ -139,12 +91,12 @@ class Game:
         return tuple(range(self.n_arms))
 
     @property
-    def eliminations(self) -> list[Elimination]:
+    def eliminations(self) -> list[Elimination[int]]:
         """Who was beaten so far, in the order of rounds and arms."""
         return []
 
     @property
-    def contradiction(self) -> Elimination | None:
+    def contradiction(self) -> Elimination[int] | None:
         """None, or the evidence against `best`, if a round beat every candidate that was left.
 
         The candidate with the largest mean then stays. Under the assumptions of the comparison this happens only on
@@ -204,17 +156,13 @@ class Game:
         """How much better than `best` any arm can still be, at level delta, at any time and for free.
 
         With probability at least ``1 - delta``, in all rounds at once, the best arm is a candidate and no arm is better
-        than the leader by more than this (Hsu's comparison with the best). It uses the same tests as the eliminations
-        and agrees with them. With an indifference zone it holds under its promise only. Infinite before the first
-        look of the comparison. None where no statistics of differences are kept.
+        than the leader by more than this (Hsu's comparison with the best), with an indifference zone under its promise
+        only. Infinite before the first look of the comparison, None where no statistics of differences are kept.
         """
-        best, worst = self.best, 0.0
-        for arm in self.candidates:
-            if arm != best:
-                if (bound := self.lead_bound(arm, best)) is None:
-                    return None
-                worst = max(worst, -bound)
-        return worst
+        best = self.best
+        bounds = [self.lead_bound(arm, best) for arm in self.candidates if arm != best]
+        known = [bound for bound in bounds if bound is not None]
+        return max([0.0, *(-bound for bound in known)]) if len(known) == len(bounds) else None
 
     def lead(self, i: int, j: int) -> tuple[float, float] | None:
         """By how much arm ``j`` is better than arm ``i``: a lower and an upper bound, at all times, for this pair.
@@ -228,10 +176,10 @@ class Game:
     def intervals(self) -> Intervals | None:
         """Simultaneous intervals for all differences of means, at all times together, at level delta.
 
-        A statement of another kind than the eliminations: these protect the best arm alone, at ``delta / (K - 1)`` a
+        A statement of another kind than the eliminations: these protect the best arm alone, at ``delta / (K - 1)`` per
         test; intervals for all pairs and both sides need ``delta / (K (K - 1))``. So they are wider, and an arm can be
-        out although no interval of it excludes 0. For a pair of which one arm has left, they rest on the rounds that
-        both shared. None where no statistics of differences are kept.
+        out although no interval of it excludes 0. They rest on the rounds that both arms shared. None where no
+        statistics of differences are kept.
         """
         low = np.zeros((self.n_arms, self.n_arms))
         for i in range(self.n_arms):
@@ -245,7 +193,7 @@ class Game:
     def ask(self) -> Arms:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
         if self.finished:
-            raise self._ended("ask")
+            raise self._ended("nothing to ask")
         if self._asked is None:
             self._asked = self.next_arms()
         return self._asked.copy()
@@ -257,7 +205,7 @@ class Game:
         `works_ahead`. (A game that only `shrinks` wants some of the arms of such a round: tell it those it asks for.)
         """
         if self.finished:
-            raise self._ended("tell")
+            raise self._ended("nothing to tell")
         if arms is not None:
             asked = np.array(arms, dtype=np.int64)
         elif self._asked is not None:
@@ -274,7 +222,7 @@ class Game:
             raise ValueError(f"the arms of this round are {self.ask().tolist()}, got {asked.tolist()}")
         row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
         row[0, asked] = values
-        self._check(row)
+        check_rewards(row, self.bounds, self.n_rounds)
         self._asked = None
         self._absorb_round(asked, row)
         self._look(row, asked)
@@ -292,13 +240,13 @@ class Game:
         after the end of the game are left. All numbers must be finite and within the bounds.
         """
         if self.finished:
-            raise self._ended("play")
+            raise self._ended("nothing to play")
         block = np.ascontiguousarray(rows, dtype=np.float64)
         if block.ndim != 2 or block.shape[1] != self.n_arms:
             raise ValueError(f"rows must have shape (n_rounds, {self.n_arms}), got {block.shape}")
         if block.shape[0] == 0:
             return 0
-        self._check(block)
+        check_rewards(block, self.bounds, self.n_rounds)
         self._asked = None
         used = self._absorb_block(block)
         if self._watch is not None:
@@ -313,7 +261,7 @@ class Game:
         has eliminated before stays eliminated. (The decision may rest on the round now asked: `docs/theory.md`.)
         """
         if self.finished:
-            raise self._ended("disqualify")
+            raise self._ended("nobody to disqualify")
         if arm not in self.ask():
             raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
         if self.candidates == (arm,):
@@ -343,8 +291,7 @@ class Game:
     def _take_out(self, arm: int) -> None:
         """Query an arm no more, where the game can do without it."""
 
-    def _ended(self, wanted: str) -> RuntimeError:
-        what = "nobody to disqualify" if wanted == "disqualify" else f"nothing to {wanted}"
+    def _ended(self, what: str) -> RuntimeError:
         return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")
 
     def _look(self, rows: Rewards, arms: Arms) -> None:
@@ -352,17 +299,3 @@ class Game:
         watch, self._watch = self._watch, None
         if watch is not None and watch.look(rows, arms):
             self._watch = watch
-
-    def _check(self, rows: Rewards) -> None:
-        """Refuse rewards that are not finite or out of bounds."""
-        from bestarm.kernels import all_within
-
-        low, high = self.bounds or (-LARGEST, LARGEST)
-        if all_within(rows, low, high):
-            return
-        bad = ~((rows >= low) & (rows <= high))
-        r, arm = (int(index) for index in np.argwhere(bad)[0])
-        rule = "be finite" if self.bounds is None else f"be finite and lie in [{low:g}, {high:g}]"
-        raise ValueError(
-            f"rewards must {rule}, got {float(rows[r, arm])!r} for arm {arm} in round {self.n_rounds + r + 1}"
-        )

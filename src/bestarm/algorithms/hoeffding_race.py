@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.elimination import EliminationGame
-from bestarm.algorithms.game import Game, Guarantee
+from bestarm.algorithms.game import Game
+from bestarm.algorithms.statements import Guarantee
 from bestarm.algorithms.variances import KNOWN_VARIANCES, KnownVariances, check_variances, variance_vector
 from bestarm.checks import check_open_unit
 from bestarm.comparisons.boundary import BoundaryEvidence

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.elimination import EliminationGame
-from bestarm.algorithms.game import Game, Guarantee
+from bestarm.algorithms.game import Game
+from bestarm.algorithms.statements import Guarantee
 from bestarm.board import PairRule
 from bestarm.checks import check_count, check_n_arms, check_open_unit, check_positive
 from bestarm.comparisons.boundary import BoundaryEvidence

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import Arms, Elimination, Game, Guarantee, Rewards
+from bestarm.algorithms.game import Arms, Game, Rewards
+from bestarm.algorithms.statements import Elimination, Guarantee
 from bestarm.algorithms.variances import KNOWN_VARIANCES, KnownVariances, check_variances, variance_vector
 from bestarm.board import Thresholds, new_duel
 from bestarm.checks import check_open_unit
@@ -90,7 +91,7 @@ class LUCBGame(Game):
         return (int(self._duel.pair[0]),) if self._decided else super().candidates
 
     @property
-    def eliminations(self) -> list[Elimination]:
+    def eliminations(self) -> list[Elimination[int]]:
         """Everybody but the winner, at the end."""
         if not self._decided:
             return []

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.elimination import EliminationGame
-from bestarm.algorithms.game import Game, Guarantee
+from bestarm.algorithms.game import Game
+from bestarm.algorithms.statements import Guarantee
 from bestarm.checks import check_choice, check_n_arms, check_open_unit
 from bestarm.comparisons.boundary import BoundaryEvidence
 from bestarm.comparisons.evidence import bounded

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.text import Text
 
 import bestarm
-from bestarm.racing import RaceResult
+from bestarm.racing.result import RaceResult
 
 # Exit codes, documented in README.md and in the help of the commands.
 ANSWERED = 0

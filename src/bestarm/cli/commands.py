@@ -8,7 +8,7 @@ import typer
 
 from bestarm.cli.app import EXIT_CODES, app, clear_errors, finish
 from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, Report, grouped, race_options
-from bestarm.racing.commands import TIMEOUT
+from bestarm.inputs.programs import TIMEOUT
 from bestarm.racing.origins import CommandsOrigin
 
 

@@ -10,9 +10,9 @@ from rich.text import Text
 from bestarm.checks import check_count, check_open_unit
 from bestarm.cli.app import EXIT_CODES, app, clear_errors, exit_code, show_result
 from bestarm.cli.options import Delta, Output, Seed, grouped
-from bestarm.racing import demo as data
+from bestarm.experiments import compressors as data
+from bestarm.inputs.options import Options
 from bestarm.racing.origins import DemoOrigin
-from bestarm.racing.settings import Options
 
 
 @app.command(epilog=EXIT_CODES)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from bestarm.racing.settings import Options
+from bestarm.inputs.options import Options
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Delta = Annotated[float, typer.Option(help="Probability of error allowed.")]

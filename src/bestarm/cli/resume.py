@@ -2,9 +2,10 @@
 
 from bestarm.cli.app import EXIT_CODES, app, clear_errors, finish
 from bestarm.cli.options import MaxQueries, Output, RaceFile, grouped
+from bestarm.inputs.options import Options
 from bestarm.racing.origins import origin_of
-from bestarm.racing.settings import Options, RaceSettings
-from bestarm.racing.store import read_store
+from bestarm.racing.settings import RaceSettings
+from bestarm.racing.sqlite_store import read_store
 
 
 @app.command(epilog=EXIT_CODES)

@@ -8,8 +8,10 @@ import typer
 
 from bestarm.cli.app import EXIT_CODES, app, clear_errors, finish
 from bestarm.cli.options import Aim, Columns, Json, Report, grouped, interval
-from bestarm.racing import RaceResult, ScoreTable, race_table, read_table
-from bestarm.racing.table import without_gaps
+from bestarm.inputs.files import read_table
+from bestarm.inputs.tables import ScoreTable, without_gaps
+from bestarm.racing.result import RaceResult
+from bestarm.racing.table import race_table
 
 
 @app.command(epilog=EXIT_CODES)

@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 import bestarm
-from bestarm.cli.app import app, refuse
+from bestarm.checks import check_count
+from bestarm.cli.app import app, clear_errors
 
 
 @app.command()
@@ -22,19 +24,15 @@ def validate(
 
     Exit code 0 if no cell speaks against the guarantee, 1 if the study rejects it, 2 for bad input.
     """
-    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-
     from bestarm.experiments import validate as study
-    from bestarm.experiments.validate_report import validate_table
+    from bestarm.experiments.validate_report import present
 
-    try:
-        bestarm.checks.check_count("games", games)
-        bestarm.checks.check_count("seed", seed, least=0)
+    with clear_errors():
+        check_count("games", games)
+        check_count("seed", seed, least=0)
         if unknown := set(arms) - set(study.HORIZON):
             raise ValueError(f"arms must be among {', '.join(map(str, study.HORIZON))}, got {min(unknown)}")
         output.mkdir(parents=True, exist_ok=True)
-    except (ValueError, OSError) as error:
-        raise refuse(str(error)) from error
     grid = list(study.cells(sorted(set(arms))))
     warnings.simplefilter("ignore", bestarm.DataWarning)  # some cells are meant to misfit
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -43,15 +41,5 @@ def validate(
             study.measure(cell, games, seed * len(grid) + k)
             for k, cell in enumerate(progress.track(grid, description="cells"))
         ]
-    console = Console()
-    wide = Console(width=max(console.width, 170))
-    study.write_csv(results, output / "validate.csv")
-    kept = [result for result in results if result.cell.assumption_holds]
-    broken = [result for result in results if not result.cell.assumption_holds]
-    wide.print(validate_table(kept, "Cells that meet the assumptions"))
-    wide.print(validate_table(broken, "Assumption deliberately broken: no guarantee is claimed here"))
-    outcome = study.verdict(results)
-    console.print(f"[bold]{outcome}[/bold]", highlight=False)
-    console.print(f"Wrote {output / 'validate.csv'}.", highlight=False)
-    if not outcome.passed:
+    if not present(results, output, Console()):
         raise typer.Exit(1)

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bestarm.experiments.convex import HORIZON, Point
+from bestarm.experiments.convex import HORIZON, Point, findings
 from bestarm.experiments.figure1_report import COLOURS
+from bestarm.experiments.records import write_csv
 from bestarm.experiments.tables import series_table, unique
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 MARKERS = "osv^"
@@ -80,3 +82,14 @@ def plot_convex(points: Sequence[Point], path: Path) -> None:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
     figure.savefig(path, dpi=160)
+
+
+def present(points: Sequence[Point], folder: Path, console: "Console") -> None:
+    """Write the table and the picture, and say what averages gain."""
+    write_csv(points, folder / "convex.csv")
+    plot_convex(points, folder / "convex.png")
+    for table in convex_tables(points):
+        console.print(table)
+    for sentence in findings(points):
+        console.print(sentence, highlight=False)
+    console.print(f"Wrote {folder / 'convex.csv'} and {folder / 'convex.png'}.", highlight=False)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestarm.experiments.figure1 import Bar
+from bestarm.experiments.figure1 import Bar, claims, verdict
+from bestarm.experiments.records import write_csv
 from bestarm.experiments.tables import series_table, unique
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from rich.console import Console
     from rich.table import Table
 
 # Okabe and Ito's palette: distinguishable with colour vision deficiencies.
@@ -18,7 +20,7 @@ COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#C
 
 
 def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
-    """Mean queries with their standard errors, a table a side, one row an algorithm, the lower bound last."""
+    """Mean queries with their standard errors, one table per side, one row per algorithm, the lower bound last."""
     for side in unique(bar.side for bar in bars):
         mine = [bar for bar in bars if bar.side == side]
         yield series_table(
@@ -84,3 +86,17 @@ def _draw_panel(panel: "Axes", bars: Sequence[Bar], names: Sequence[str]) -> Non
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", linewidth=0.4, alpha=0.6)
     panel.set_axisbelow(True)
+
+
+def present(bars: Sequence[Bar], folder: Path, console: "Console") -> None:
+    """Write the table and the picture, and say which claims of the paper held."""
+    write_csv(bars, folder / "figure1.csv")
+    plot_figure1(bars, folder / "figure1.png")
+    for table in figure1_tables(bars):
+        console.print(table)
+    console.print(f"[dim]{LOWER_BOUND_NOTE}[/dim]\n", highlight=False)
+    judged = claims(bars)
+    for claim in judged:
+        console.print(f"{'✓' if claim.held else '✗'} {claim.text}: {claim.detail}.", highlight=False)
+    console.print(f"[bold]{verdict(judged)}[/bold]")
+    console.print(f"Wrote {folder / 'figure1.csv'} and {folder / 'figure1.png'}.", highlight=False)

@@ -171,7 +171,7 @@ def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: f
     option = "pool" if pool else "epsilon" if epsilon else ""
     horizon = HORIZON[arms.n_arms]
     algorithm: PairwiseBAI | ConvexBAI
-    if isinstance(comparison, StudentMixture | Betting):
+    if comparison.role == "pairs":
         algorithm = PairwiseBAI(delta, comparison, epsilon=epsilon, max_rounds=horizon)
     else:
         algorithm = ConvexBAI(delta, comparison, epsilon=epsilon, max_rounds=horizon)

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bestarm.experiments.validate import CellResult
+from bestarm.experiments.validate import CellResult, verdict, write_csv
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 
@@ -17,7 +19,7 @@ def _number(value: float, enough: bool = True) -> str:
 
 
 def validate_table(results: Sequence[CellResult], title: str) -> "Table":
-    """One row a cell."""
+    """One row per cell."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -43,3 +45,19 @@ def validate_table(results: Sequence[CellResult], title: str) -> "Table":
             _number(result.lower_bound),
         )
     return table
+
+
+def present(results: Sequence[CellResult], folder: Path, console: "Console") -> bool:
+    """Write and print the cells, those whose assumptions are broken apart; whether the guarantee stands."""
+    from rich.console import Console
+
+    write_csv(results, folder / "validate.csv")
+    kept = [result for result in results if result.cell.assumption_holds]
+    broken = [result for result in results if not result.cell.assumption_holds]
+    wide = Console(width=max(console.width, 170))
+    wide.print(validate_table(kept, "Cells that meet the assumptions"))
+    wide.print(validate_table(broken, "Assumption deliberately broken: no guarantee is claimed here"))
+    outcome = verdict(results)
+    console.print(f"[bold]{outcome}[/bold]", highlight=False)
+    console.print(f"Wrote {folder / 'validate.csv'}.", highlight=False)
+    return outcome.passed

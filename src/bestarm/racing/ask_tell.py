@@ -5,16 +5,18 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from bestarm.racing.arms import race_arms
-from bestarm.racing.evaluation import EvaluationError, Outcome, checked_score, failed_call
-from bestarm.racing.items import digest, items_in_order
+from bestarm.checks import check_mapping
+from bestarm.inputs.arms import race_arms
+from bestarm.inputs.items import digest, items_in_order
+from bestarm.inputs.options import Options, RaceOptions, known_options
+from bestarm.inputs.scores import EvaluationError, Outcome, is_failure, told_outcome
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import Options, RaceOptions, difference, known_options, race_settings, start_game
+from bestarm.racing.settings import difference, race_settings, start_game
+from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
-from bestarm.racing.store import Store, StoredRace, StoreError, open_store
+from bestarm.racing.store import Store, StoredRace, StoreError
 from bestarm.racing.summary import Standing, standing, summarise
-from bestarm.texts import short
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,6 @@ class Round:
     number: int
     item: Any
     arms: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Start:
-    """What a race is told besides its options by those who evaluate."""
-
-    usual_in_flight: int = 1
-    origin: Mapping[str, Any] | None = None  # kept in the store, for `bestarm resume`
 
 
 Taken = tuple[OpenRound, int, float | None, str | None]  # the round, an arm, its score, its failure
@@ -63,30 +57,25 @@ class Race:
         items: Iterable[Any] | None = None,
         **options: Unpack[RaceOptions],
     ) -> None:
-        self._begin(arms, items, known_options("Race", options, RaceOptions), Start())
+        self._begin(arms, items, known_options("Race", options, RaceOptions))
 
     @classmethod
-    def begun(
-        cls, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options, start: Start
-    ) -> Self:
+    def begun(cls, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options) -> Self:
         """A race that somebody will evaluate."""
         race = cls.__new__(cls)
-        race._begin(arms, items, options, start)
+        race._begin(arms, items, options)
         return race
 
-    def _begin(
-        self, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options, start: Start
-    ) -> None:
+    def _begin(self, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options) -> None:
         self.arms = race_arms(arms)
         given = items_in_order(items, options.seed)
-        settings = race_settings(options, given, digest(self.arms.names), start.usual_in_flight)
-        game = start_game(settings, len(self.arms.names), options.bounds)
-        self.state = RaceState(game, settings, given.order)
+        settings = race_settings(options, given, digest(self.arms.names))
+        self.state = RaceState(start_game(settings, len(self.arms.names), options.bounds), settings, given.order)
         self._store: Store | None = None
         if options.store is None:
             self.state.decide()
         else:
-            self._keep_in(open_store(options.store), options.in_flight is None, start.origin)
+            self._keep_in(open_store(options.store), options)
 
     @property
     def finished(self) -> bool:
@@ -118,8 +107,7 @@ class Race:
         ``on_error`` says what follows. Scores that come after the end are kept in the store and not used.
         """
         opened = self._asked_round(asked.number if isinstance(asked, Round) else asked)
-        if not isinstance(scores, Mapping):
-            raise TypeError(f"scores must be a mapping of arms to scores, got {short(repr(scores))}")
+        check_mapping("scores", scores, "arms to scores")
         outcomes: dict[int, Outcome] = {}
         for label, value in scores.items():
             arm = self.arms.number(label)
@@ -128,11 +116,10 @@ class Race:
                 raise ValueError(f"arm {name!r} was not asked in round {opened.number}")
             if arm not in opened.wanted or arm in outcomes:
                 raise ValueError(f"the score of arm {name!r} in round {opened.number} was told before")
-            outcomes[arm] = self._outcome(value, name, opened.text)
+            outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.text)
         if self.state.settings.on_error == "raise":
-            for outcome in outcomes.values():
-                if isinstance(outcome, EvaluationError):
-                    raise outcome
+            for failure in filter(is_failure, outcomes.values()):
+                raise failure
         self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
     def _asked_round(self, number: int) -> OpenRound:
@@ -147,13 +134,6 @@ class Race:
             raise ValueError(f"round {number} has not been asked: call ask() first")
         return opened
 
-    def _outcome(self, value: Any, name: str, item: str) -> Outcome:
-        if isinstance(value, EvaluationError):
-            return value
-        if isinstance(value, Exception):
-            return failed_call(name, item, value)
-        return checked_score(value, self.state.game.bounds, name, item)
-
     def take(self, outcomes: Sequence[tuple[int, int, Outcome]]) -> None:
         """Store checked outcomes (round, number of the arm, score or failure), then count what is complete.
 
@@ -167,7 +147,7 @@ class Race:
         for number, arm, outcome in outcomes:
             if opened is None or opened.number != number:
                 opened = self.state.find(number)
-            if not isinstance(outcome, EvaluationError):
+            if not is_failure(outcome):
                 taken.append((opened, arm, outcome, None))
             elif raising:
                 first_failure = first_failure or outcome
@@ -229,16 +209,16 @@ class Race:
     ) -> None:
         self.close()
 
-    def _keep_in(self, store: Store, any_in_flight: bool, origin: Mapping[str, Any] | None) -> None:
+    def _keep_in(self, store: Store, options: Options) -> None:
         """Begin a race in a store, or continue the one that is there."""
         self._store = store
         try:
             stored = store.load()
             if stored is not None:
-                self._continue(store, stored, any_in_flight, origin)
+                self._continue(store, stored, options)
                 return
             settings = self.state.settings.to_plain()
-            store.create(settings | {"source": origin and dict(origin), "reason": None}, self.arms.names)
+            store.create(settings | {"source": options.origin, "reason": None}, self.arms.names)
             self.state.decide()
             if self.finished:  # a stream without items
                 store.update({"reason": self.reason})
@@ -246,16 +226,14 @@ class Race:
             self.close()
             raise
 
-    def _continue(
-        self, store: Store, stored: StoredRace, any_in_flight: bool, origin: Mapping[str, Any] | None
-    ) -> None:
-        if any_in_flight:
+    def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
+        if options.in_flight is None:
             self.state.settings = replace(self.state.settings, in_flight=stored.settings["in_flight"])
         now = self.state.settings.to_plain()
         if stored.arms != self.arms.names:
             arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.arms.names)}"
             raise StoreError(f"{store} holds a race of other arms: {arms}")
-        was, is_now = ((given or {}).get("score") for given in (stored.settings["source"], origin))
+        was, is_now = ((given or {}).get("score") for given in (stored.settings["source"], options.origin))
         if was != is_now:
             raise StoreError(f"{store} holds a race with other settings: score is {was!r} there and {is_now!r} now")
         if (changed := difference(stored.settings, now)) is not None:

@@ -1,132 +1,16 @@
-"""A race of programs on disk: run without a shell, in a random order inside each round, with time-outs."""
+"""A race of programs on disk: on the same items, in a random order inside each round."""
 
-import os
-import random
-import re
-import shlex
-import signal
-import subprocess
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from bestarm.checks import check_choice, check_count, check_positive
-from bestarm.racing.evaluation import Evaluation, PlainError
+from bestarm.inputs.items import drawn
+from bestarm.inputs.options import CommandOptions, Options, known_options
+from bestarm.inputs.programs import TIMEOUT, Command, Commands, Measure
+from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
-from bestarm.racing.items import full_text
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import CommandOptions, Options, known_options
-
-SCORES = ("time", "stdout")
-PLACE = "{item}"
-NUMBER = re.compile(r"(?<![\w.+-])[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w|\.\w)")
-TIMEOUT = 60.0
-TAIL = 200  # characters of what a program printed that an error shows
-
-
-class CommandError(PlainError):
-    """A program that did not give a score, and why."""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A program and its arguments, in which ``{item}`` stands for the item; no shell is involved."""
-
-    words: tuple[str, ...]
-    score: str
-    timeout: float
-    folder: str | None = None  # where it runs
-
-    def __call__(self, item: Any) -> float:
-        """Run on an item; its wall time in seconds, or the last number it printed."""
-        words = [word.replace(PLACE, full_text(item)) for word in self.words]
-        begun = time.perf_counter()
-        try:
-            returncode, printed, complained = _run(words, self.timeout, self.folder)
-        except FileNotFoundError as error:
-            raise CommandError(f"there is no program {words[0]!r}") from error
-        except OSError as error:
-            raise CommandError(f"{words[0]!r} cannot be run: {error}") from error
-        except subprocess.TimeoutExpired as error:
-            raise CommandError(f"it took longer than the time-out of {self.timeout:g} seconds") from error
-        seconds = time.perf_counter() - begun
-        if returncode != 0:
-            raise CommandError(f"exit code {returncode}{_tail(complained)}")
-        return seconds if self.score == "time" else last_number(printed)
-
-
-def _run(words: list[str], timeout: float, folder: str | None) -> tuple[int, bytes, bytes]:
-    """Run a program to its end: exit code, output, errors. If that is not awaited, all that it started is killed."""
-    process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        start_new_session=True,
-    )
-    with process:
-        try:
-            printed, complained = process.communicate(timeout=timeout)
-        except BaseException:
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
-            raise
-    return process.returncode, printed, complained
-
-
-def last_number(printed: bytes) -> float:
-    """The last number in what a program printed."""
-    numbers = NUMBER.findall(printed.decode("utf-8", "replace"))
-    if not numbers:
-        raise CommandError(f"it printed no number{_tail(printed)}")
-    return float(numbers[-1])
-
-
-def _tail(printed: bytes) -> str:
-    text = " ".join(printed.decode("utf-8", "replace").split())[-TAIL:]
-    return f" ({text})" if text else ""
-
-
-Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What is measured of programs, and how they are run."""
-
-    score: str = "time"
-    timeout: float = TIMEOUT
-    folder: str | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("score", self.score, SCORES)
-        check_positive("timeout", self.timeout)
-
-    def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
-        """The commands by name, split into words as a shell would, but nothing else of a shell."""
-        if isinstance(commands, str):
-            raise ValueError(f"commands must be a sequence of commands, got the string {commands!r}")
-        named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
-        if not isinstance(commands, Mapping) and len(named) < len(commands):
-            twice = next(command for k, command in enumerate(commands) if command in commands[:k])
-            raise ValueError(f"commands must be different, {twice!r} is there more than once")
-        return {name: self._command(name, command, with_items) for name, command in named.items()}
-
-    def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
-        try:
-            words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
-        except ValueError as error:
-            raise ValueError(f"the command {command!r} cannot be split into words: {error}") from error
-        if not words:
-            raise ValueError("a command must name a program, got an empty one")
-        if with_items and not any(PLACE in word for word in words):
-            raise ValueError(f"the command {name!r} has no {PLACE} in it: the items would make no difference")
-        return Command(words, self.score, float(self.timeout), self.folder)
 
 
 def race_commands(
@@ -164,9 +48,10 @@ def race_commands(
     """
     measure = Measure(score, timeout, None if folder is None else str(folder))
     less = score == "time" if lower_is_better is None else lower_is_better
-    chosen = replace(known_options("race_commands", options, CommandOptions), lower_is_better=less)
-    execution = Execution(Evaluation(run_command, retries=retries), None, progress, {"score": score})
-    return run_commands(execution, commands, items, measure, chosen)
+    chosen = known_options("race_commands", options, CommandOptions)
+    execution = Execution(Evaluation(run_command, retries=retries), progress=progress)
+    origin = {"score": score}
+    return run_commands(execution, commands, items, measure, replace(chosen, lower_is_better=less, origin=origin))
 
 
 def run_commands(
@@ -175,19 +60,9 @@ def run_commands(
     """Race programs in a random order inside each round, times on items drawn with replacement."""
     parsed = measure.of(commands, items is not None)
     if measure.score == "time" and items is not None and hasattr(items, "__len__"):
-        check_count("seed", options.seed, least=0)
         items = drawn(items, options.seed)
     shuffled = replace(execution, evaluation=replace(execution.evaluation, shuffled=True))
     return run_race(shuffled, parsed, items, options)
-
-
-def drawn(items: Iterable[Any], seed: int) -> Iterator[Any]:
-    """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
-    pool = [] if isinstance(items, str | bytes | Mapping | set | frozenset) else list(items)
-    if not pool:
-        raise ValueError(f"items must be a sequence of at least one item, got {items!r}")
-    luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
-    return (luck.choice(pool) for _ in count())
 
 
 def run_command(command: Command, item: Any) -> float:

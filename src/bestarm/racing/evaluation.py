@@ -1,35 +1,23 @@
 """One evaluation: called, tried again, checked."""
 
 import inspect
-import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 from bestarm.checks import check_count
-from bestarm.texts import hashable, short
+from bestarm.inputs.scores import EvaluationError, Outcome, checked_score, failed_call, is_failure, listed, named
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
 REAL = (-sys.float_info.max, sys.float_info.max)
 
 
-class EvaluationError(Exception):
-    """An evaluation that failed, with its arm and item, and why."""
-
-
 class ProgramEndError(Exception):
     """A coroutine asked for the end of the program: an event loop must not see that itself, it would hang."""
-
-
-class PlainError(Exception):
-    """A failure whose text says it all."""
-
-
-Outcome = float | EvaluationError
 
 
 class Call(NamedTuple):
@@ -115,31 +103,21 @@ class Evaluation:
         return outcomes
 
     def _again(self, outcomes: list[Outcome], attempt: int) -> bool:
-        return attempt < self.retries and any(isinstance(outcome, EvaluationError) for outcome in outcomes)
+        return attempt < self.retries and any(map(is_failure, outcomes))
 
     def _scores(self, value: Any, call: Call) -> list[Outcome]:
         if not self.jointly:
             return [checked_score(value, self.bounds, call.names[0], call.text)]
         try:
-            values = _listed(value, call)
+            values = listed(value, call.values, call.names)
         except Exception as error:  # whatever a generator of the user does
             return _failed(call, error)
         if len(values) != len(call.arms):
             wanted = f"must return {len(call.arms)} scores, one for each arm it is given, got {value!r}"
-            return [EvaluationError(f"{_named('arms', call.text)} {wanted}") for _ in call.arms]
+            return [EvaluationError(f"{named('arms', call.text)} {wanted}") for _ in call.arms]
         return [
             checked_score(part, self.bounds, name, call.text) for part, name in zip(values, call.names, strict=True)
         ]
-
-
-def _listed(value: Any, call: Call) -> list[Any]:
-    """What a function that takes all arms returned, in their order; nothing if it is no collection."""
-    if isinstance(value, Mapping):
-        return [
-            value[arm] if hashable(arm) and arm in value else value.get(name)
-            for arm, name in zip(call.values, call.names, strict=True)
-        ]
-    return list(value) if hasattr(value, "__iter__") or hasattr(value, "__getitem__") else []
 
 
 def _failed(call: Call, error: Exception, attempt: int = 0) -> list[Outcome]:
@@ -147,37 +125,6 @@ def _failed(call: Call, error: Exception, attempt: int = 0) -> list[Outcome]:
     return [failed_call(name, call.text, error, tried) for name in call.names]
 
 
-def failed_call(name: str, item: str, error: Exception, tried: str = "") -> EvaluationError:
-    """What went wrong, with the arm, the item and the exception."""
-    if isinstance(error, PlainError):
-        failure = EvaluationError(f"{short(name)!r} failed on {short(item)!r}: {error}{tried}")
-    else:
-        failure = EvaluationError(f"{_named(name, item)} failed: {type(error).__name__}: {error}{tried}")
-    failure.__cause__ = error
-    return failure
-
-
-def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: str) -> Outcome:
-    """The value as a float, or the failure that it is no finite number within the bounds."""
-    try:
-        score = float(value) if not isinstance(value, str | bytes) else None
-    except Exception:  # whatever the conversion of the user's type raises: it is no number
-        score = None
-    if score is None:
-        return EvaluationError(f"{_named(name, item)} returned {short(repr(value))}, which is not a number")
-    if not math.isfinite(score):
-        return EvaluationError(f"{_named(name, item)} returned {score}: a score must be a finite number")
-    if bounds is not None and not bounds[0] <= score <= bounds[1]:
-        return EvaluationError(
-            f"{_named(name, item)} returned {score!r}: by bounds= every score lies in [{bounds[0]:g}, {bounds[1]:g}]"
-        )
-    return score
-
-
 def pause(attempt: int) -> float:
     """Seconds to wait after an attempt that failed, counted from 0."""
     return min(FIRST_PAUSE * 2.0 ** min(attempt, 64), LONGEST_PAUSE)
-
-
-def _named(name: str, item: str) -> str:
-    return f"evaluate({short(name)!r}, {short(item)!r})"

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from bestarm.racing.ask_tell import Race, Round, Start
-from bestarm.racing.evaluation import Call, Evaluation, EvaluationError, Outcome, ProgramEndError, failed_call
+from bestarm.inputs.options import Options
+from bestarm.inputs.scores import EvaluationError, Outcome, failed_call
+from bestarm.racing.ask_tell import Race, Round
+from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import Options
-from bestarm.report.live import Display, display
+from bestarm.report.live import display
 
 USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds an arm
 SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
@@ -25,12 +26,11 @@ Batch = list[tuple[int, int, Outcome]]  # round, arm, what came out
 
 @dataclass(frozen=True)
 class Execution:
-    """Who evaluates, on what, whether it is shown, and what a store is told of where the race came from."""
+    """Who evaluates, on what, and whether it is shown."""
 
     evaluation: Evaluation
     executor: Executor | None = None
     progress: bool = True
-    origin: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Refuse what cannot be run."""
@@ -48,10 +48,10 @@ def run_race(
     execution.check()
     awaited = execution.evaluation.awaited
     ahead = USUAL_IN_FLIGHT if awaited or execution.executor is not None else 1
-    race = Race.begun(arms, items, options, Start(ahead, execution.origin))
+    race = Race.begun(arms, items, replace(options, usual_in_flight=ahead))
     evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
-    with race, display(race.standing, execution.progress) as shown, _interruptible() as pausing:
-        runner = _Runner(race, evaluation, shown, pausing)
+    with race, display(race.standing, execution.progress) as show, _interruptible() as pausing:
+        runner = _Runner(race, evaluation, show, pausing)
         try:
             if awaited:
                 from bestarm.racing.loop import LoopExecutor
@@ -109,7 +109,7 @@ class _Runner:
 
     race: Race
     evaluation: Evaluation
-    shown: Display
+    show: Callable[[], None]
     pausing: Pausing
 
     def one_by_one(self) -> None:
@@ -127,7 +127,7 @@ class _Runner:
                         race.take(done)
                 finally:
                     race.take(batch)
-                self.shown.update()
+                self.show()
 
     def _evaluate_some(self, calls: Iterator[Call], batch: Batch) -> bool:
         """Evaluate until there is something to store at once; False when there are no more calls."""
@@ -168,7 +168,7 @@ class _Runner:
                     _refuse_the_end(future, running[future].number)
                 ordered = sorted(done, key=lambda future: running[future][:2])
                 race.take(_collected({future: running.pop(future) for future in ordered}))
-                self.shown.update()
+                self.show()
         finally:
             for future in running:
                 future.cancel()

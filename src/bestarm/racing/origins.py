@@ -5,18 +5,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from bestarm.checks import check_count
-from bestarm.racing import demo
-from bestarm.racing.commands import TIMEOUT, Measure, run_command, run_commands
+from bestarm.experiments import compressors
+from bestarm.inputs.items import read_items
+from bestarm.inputs.options import Options
+from bestarm.inputs.programs import TIMEOUT, Measure
+from bestarm.racing.commands import run_command, run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
-from bestarm.racing.items import read_items
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import Options
 
 
 class Origin(Protocol):
@@ -49,7 +50,9 @@ class FunctionOrigin:
         check_count("workers", self.workers)
         with ExitStack() as stack:
             executor = stack.enter_context(ProcessPoolExecutor(self.workers)) if self.workers > 1 else None
-            return run_race(Execution(evaluation, executor, progress, plain(self)), arms, items, options)
+            return run_race(
+                Execution(evaluation, executor, progress), arms, items, replace(options, origin=plain(self))
+            )
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,8 @@ class CommandsOrigin:
         """Run the programs, without a shell."""
         items = None if self.items is None else read_items(Path(self.items))
         measure = Measure(self.score, self.timeout, self.folder)
-        execution = Execution(Evaluation(run_command, retries=self.retries), None, progress, plain(self))
-        return run_commands(execution, arms, items, measure, options)
+        execution = Execution(Evaluation(run_command, retries=self.retries), progress=progress)
+        return run_commands(execution, arms, items, measure, replace(options, origin=plain(self)))
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ class DemoOrigin:
 
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult:
         """Compress the files of the standard library."""
-        evaluation = Evaluation(demo.bytes_saved)
-        return run_race(Execution(evaluation, None, progress, plain(self)), arms, demo.source_files(), options)
+        execution = Execution(Evaluation(compressors.bytes_saved), progress=progress)
+        return run_race(execution, arms, compressors.source_files(), replace(options, origin=plain(self)))
 
 
 KINDS = (FunctionOrigin, CommandsOrigin, DemoOrigin)

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from bestarm.algorithms import Algorithm
+from bestarm.inputs.options import FIRST_ROUNDS, Options
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import FIRST_ROUNDS, Options
 from bestarm.racing.store import Store
 
 
-def race(
+def race(  # noqa: PLR0913 - the one place where all options are said and described
     evaluate: Callable[..., Any],
     arms: Mapping[str, Any] | Iterable[Any],
     items: Iterable[Any] | None = None,

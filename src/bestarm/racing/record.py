@@ -47,7 +47,8 @@ class Record:
         for number, item, n_asked in rounds:
             items[number - 1], asked[number - 1] = item, n_asked
         numbers = np.array([row[0] for row in scores], dtype=np.int64)
-        if not all(row[2] is None or (isinstance(row[2], float) and math.isfinite(row[2])) for row in scores):
+        values = np.array([row[2] for row in scores], dtype=np.float64)  # None is NaN
+        if np.isinf(values).any():
             raise RecordError("there are scores that are no finite numbers")
         for number, arm, score, failure in scores:
             if score is None or failure is not None:
@@ -56,7 +57,7 @@ class Record:
         record._n_asked = array("q", asked.tobytes())
         record._ends = array("q", np.searchsorted(numbers, np.arange(last + 1), side="right").tobytes())
         record._arms = array("q", np.array([row[1] for row in scores], dtype=np.int64).tobytes())
-        record._scores = array("d", np.array([row[2] for row in scores], dtype=np.float64).tobytes())  # None is NaN
+        record._scores = array("d", values.tobytes())
         return record
 
     @classmethod

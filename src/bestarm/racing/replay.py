@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import EliminationGame, Game
-from bestarm.racing.evaluation import EvaluationError
+from bestarm.inputs.scores import EvaluationError
 from bestarm.racing.record import Record
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time

@@ -3,7 +3,6 @@
 import json
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import DataWarning, Elimination, Game, Guarantee, Intervals
+from bestarm.inputs.plain import jsonable
+from bestarm.inputs.texts import hashable, name_of
 from bestarm.racing.record import Record
 from bestarm.racing.replay import Failure, replay
 from bestarm.racing.settings import RaceSettings, start_game
-from bestarm.texts import hashable, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,20 +24,6 @@ if TYPE_CHECKING:
 
 ANSWERS = ("decided", "within epsilon", "pool exhausted")
 TIE = 1e-12  # means over a whole pool that differ by no more are equal up to rounding
-
-
-@dataclass(frozen=True)
-class RaceElimination:
-    """An arm that was beaten: in which round, by whom, by how much its boundary was exceeded.
-
-    Where a convex combination of arms beat it, ``weights`` holds them by arm, and ``by`` is the heaviest.
-    """
-
-    arm: Any
-    round: int
-    by: Any
-    margin: float
-    weights: dict[Any, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,9 +42,9 @@ class Outcome:
 
     leader: int | None
     candidates: tuple[int, ...]  # the leader first, then by their means
-    eliminations: tuple[Elimination, ...]
+    eliminations: tuple[Elimination[int], ...]
     failures: tuple[Failure, ...]  # those that disqualified an arm
-    contradiction: Elimination | None
+    contradiction: Elimination[int] | None
 
 
 @dataclass(frozen=True)
@@ -106,7 +92,7 @@ class RaceResult:
         return tuple(self.arms[arm] for arm in self.outcome.candidates)
 
     @cached_property
-    def eliminations(self) -> tuple[RaceElimination, ...]:
+    def eliminations(self) -> tuple[Elimination[Any], ...]:
         """Who was beaten when, and by whom."""
         return tuple(self._labelled(out) for out in self.outcome.eliminations)
 
@@ -124,15 +110,15 @@ class RaceResult:
         )
 
     @property
-    def contradiction(self) -> RaceElimination | None:
+    def contradiction(self) -> Elimination[Any] | None:
         """The evidence against the best, if a round beat every candidate that was left."""
         against = self.outcome.contradiction
         return None if against is None else self._labelled(against)
 
-    def _labelled(self, out: Elimination) -> RaceElimination:
+    def _labelled(self, out: Elimination[int]) -> Elimination[Any]:
         key = [label if hashable(label) else name_of(label) for label in self.arms]
         weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
-        return RaceElimination(self.arms[out.arm], out.round, self.arms[out.by], out.margin, weights)
+        return Elimination(self.arms[out.arm], out.round, self.arms[out.by], out.margin, weights)
 
     @property
     def saved(self) -> float | None:
@@ -272,7 +258,7 @@ class RaceResult:
             "disqualified": [vars(out) for out in self.disqualified],
             "settings": self.settings.to_plain(),
         }
-        text = json.dumps(_jsonable(plain), indent=2, ensure_ascii=False)
+        text = json.dumps(jsonable(plain), indent=2, ensure_ascii=False)
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         return text
@@ -288,14 +274,3 @@ class RaceResult:
         from bestarm.report.page import write_page
 
         write_page(self, path)
-
-
-def _jsonable(value: Any) -> Any:
-    """Plain values: text for what JSON does not know, null for what is not a finite number."""
-    if isinstance(value, Mapping):
-        return {name_of(name): _jsonable(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [_jsonable(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, str | int | None) else name_of(value)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.algorithms import Game
-from bestarm.racing.items import item_text
+from bestarm.inputs.items import item_text
 from bestarm.racing.record import Record
 from bestarm.racing.replay import Failure, disqualify, replay, tell_round
 from bestarm.racing.settings import RaceSettings

@@ -5,11 +5,12 @@ from itertools import chain, islice, repeat
 from pathlib import Path
 
 from bestarm.algorithms import Elimination, Game
-from bestarm.racing.arms import RaceArms
+from bestarm.inputs.arms import RaceArms
 from bestarm.racing.result import TIE, Outcome, RaceResult
 from bestarm.racing.settings import RaceSettings, start_game
+from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.state import RaceState
-from bestarm.racing.store import StoreError, read_store
+from bestarm.racing.store import StoreError
 
 
 def summarise(state: RaceState, arms: RaceArms) -> RaceResult:
@@ -49,7 +50,7 @@ def _outcome(state: RaceState) -> Outcome:
     )
 
 
-def _settled(state: RaceState) -> list[Elimination]:
+def _settled(state: RaceState) -> list[Elimination[int]]:
     """When a comparison without a pool has seen all items: those behind the best mean over them."""
     game = state.game
     if state.reason != "pool exhausted" or game.finished or game.n_rounds == 0:

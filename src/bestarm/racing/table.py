@@ -1,123 +1,19 @@
 """A race on recorded scores: who is best, and how few of the evaluations would have been enough."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bestarm.checks import check_bounds, check_choice, check_count, check_flag
-from bestarm.racing.arms import race_arms
-from bestarm.racing.items import Items, digest, item_text, shuffled
+from bestarm.checks import check_choice, check_count, check_flag
+from bestarm.inputs.arms import race_arms
+from bestarm.inputs.items import Items, digest, item_text, shuffled
+from bestarm.inputs.options import Options, TableOptions, choose_algorithm, known_options
+from bestarm.inputs.tables import MISSING, OF_TABLE, ScoreTable, check_within, score_table, table_bounds, without_gaps
 from bestarm.racing.replay import race_recorded
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import Options, TableOptions, choose_algorithm, known_options, race_settings, start_game
+from bestarm.racing.settings import race_settings, start_game
 from bestarm.racing.state import RaceState
 from bestarm.racing.summary import summarise
-
-MISSING = ("refuse", "worst", "drop-items")
-OF_TABLE = "table"
-ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
-
-
-@dataclass(frozen=True)
-class ScoreTable:
-    """Recorded scores: one row per item, one column per arm; NaN where a score is missing."""
-
-    arms: tuple[str, ...]
-    items: tuple[str, ...]
-    scores: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        race_arms(self.arms)  # refuses empty, duplicated or single names
-        if self.scores.shape != (len(self.items), len(self.arms)):
-            shape = f"{len(self.items)} items and {len(self.arms)} arms"
-            raise ValueError(
-                f"scores must have one row per item and one column per arm, got {self.scores.shape} for {shape}"
-            )
-        if len(self.items) == 0:
-            raise ValueError("the table has no rows: there must be one for each item")
-        wrong = np.argwhere(np.isinf(self.scores))
-        if wrong.size:
-            row, column = (int(place) for place in wrong[0])
-            raise ValueError(
-                f"scores must be finite, got {self.scores[row, column]} in row {row + 1} ({self.items[row]}), column "
-                f"{self.arms[column]!r}"
-            )
-
-
-def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
-    """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists."""
-    if isinstance(frame, ScoreTable):
-        if arms is not None:
-            raise ValueError("arms are the columns of the table: name them there, not beside it")
-        return frame
-    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    if isinstance(frame, Mapping):
-        names = list(frame)
-    if names is None:
-        return _of_array(frame, arms)
-    if arms is not None:
-        raise ValueError("arms are the columns of the table: name them there, not beside it")
-    named = [str(name) for name in names]
-    race_arms(named)
-    columns = [_column(frame[name], str(name)) for name in names]
-    if len({column.size for column in columns}) > 1:
-        raise ValueError("all columns of the table must have the same number of rows")
-    return ScoreTable(tuple(named), _numbered(columns[0].size), np.column_stack(columns))
-
-
-def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
-    if isinstance(array, np.ma.MaskedArray):
-        array = np.where(np.ma.getmaskarray(array), np.nan, np.ma.getdata(array))
-    try:
-        scores = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        scores = _cell_by_cell(array, arms, error)
-    if scores.ndim != 2:
-        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {scores.shape}")
-    names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
-    if len(names) != scores.shape[1]:
-        raise ValueError(f"arms must name the {scores.shape[1]} columns, got {len(names)} names")
-    return ScoreTable(tuple(names), _numbered(len(scores)), scores)
-
-
-def _cell_by_cell(array: Any, arms: Sequence[str] | None, error: Exception) -> NDArray[np.float64]:
-    """The scores of nested lists in which a cell is missing or no number: its place can be named then."""
-    rows = [list(row) for row in array]
-    names = [str(k) for k in range(len(rows[0]))] if arms is None else list(arms)
-    if {len(row) for row in rows} != {len(names)}:
-        raise ValueError(f"the scores must be a table of numbers: {error}") from error
-    return np.array(
-        [
-            [to_score(cell, number, name) for cell, name in zip(row, names, strict=True)]
-            for number, row in enumerate(rows, start=1)
-        ]
-    )
-
-
-def _column(values: Any, name: str) -> NDArray[np.float64]:
-    """The numbers of a column, NaN where they are missing; text is refused with its place."""
-    plain = values.to_numpy() if hasattr(values, "to_numpy") else values
-    try:
-        return np.asarray(plain, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        return np.array([to_score(value, k, name) for k, value in enumerate(np.asarray(plain, dtype=object), start=1)])
-
-
-def to_score(value: Any, row: int, column: str) -> float:
-    """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
-    if value is None or str(value).strip() in ABSENT:
-        return np.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"row {row}, column {column!r} must be a number, got {value!r}") from error
-
-
-def _numbered(n_items: int) -> tuple[str, ...]:
-    return tuple(str(k) for k in range(1, n_items + 1))
 
 
 def race_table(
@@ -188,56 +84,7 @@ def _limits(
     """The bounds to use: those given, those of the algorithm, or those of the table."""
     if options.algorithm is not None:
         own = choose_algorithm(options, None).start(len(table.arms)).bounds
-        if bounds is None or isinstance(bounds, str) or check_bounds(bounds) == own:
+        if bounds in (None, OF_TABLE) or table_bounds(table, bounds) == own:
             return own
         raise ValueError(f"bounds {bounds!r} are not those of the algorithm, {own}: give them in one place")
-    if bounds is None:
-        return None
-    if isinstance(bounds, str):
-        if bounds != OF_TABLE:
-            raise ValueError(f"bounds must be two numbers, None or {OF_TABLE!r}, got {bounds!r}")
-        if np.isnan(table.scores).all():
-            raise ValueError("the table has no score in it")
-        low, high = float(np.nanmin(table.scores)), float(np.nanmax(table.scores))
-        if low == high:
-            raise ValueError(f"all scores of the table are {low:g}: there is nothing to tell the arms apart")
-        return low, high
-    return check_bounds(bounds)
-
-
-def without_gaps(
-    table: ScoreTable, missing: str, bounds: tuple[float, float] | None, lower_is_better: bool
-) -> ScoreTable:
-    """The table with its missing cells dealt with."""
-    gaps = np.isnan(table.scores)
-    if not gaps.any():
-        return table
-    if missing == "drop-items":
-        whole = np.flatnonzero(~gaps.any(axis=1))
-        if whole.size == 0:
-            raise ValueError("every row of the table has a missing cell: no items are left to compare on")
-        return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole])
-    if missing == "worst":
-        if bounds is None:
-            raise ValueError("missing='worst' needs bounds: without them there is no worst score")
-        worst = bounds[1] if lower_is_better else bounds[0]
-        return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores))
-    row, column = (int(place) for place in np.argwhere(gaps)[0])
-    raise ValueError(
-        f"{int(gaps.sum()):,} of {gaps.size:,} cells are missing (the first in row {row + 1}, column "
-        f"{table.arms[column]!r}): count them as the worst score with missing='worst', or use only the "
-        f"{int((~gaps.any(axis=1)).sum()):,} complete rows with missing='drop-items'"
-    )
-
-
-def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> None:
-    """Refuse scores outside of the bounds, with the place of the first."""
-    if bounds is None:
-        return
-    outside = np.argwhere((table.scores < bounds[0]) | (table.scores > bounds[1]))
-    if outside.size:
-        row, column = (int(place) for place in outside[0])
-        raise ValueError(
-            f"{len(outside):,} scores lie outside of the bounds [{bounds[0]:g}, {bounds[1]:g}], the first in row "
-            f"{row + 1}, column {table.arms[column]!r}: {table.scores[row, column]:g}"
-        )
+    return table_bounds(table, bounds)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Game
-from bestarm.texts import name_of
+from bestarm.inputs.texts import name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

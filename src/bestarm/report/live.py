@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bestarm.report.words import names
 
@@ -15,21 +15,6 @@ if TYPE_CHECKING:
 
 PERIOD = 0.25  # seconds between two pictures
 SHARE = 0.1  # of the time that may go into working out what to show: intervals of long races take a while
-
-
-class Display(Protocol):
-    """What a race tells that something has happened."""
-
-    def update(self) -> None:
-        """Something has happened."""
-        ...
-
-
-class Silent:
-    """No display."""
-
-    def update(self) -> None:
-        """Nothing to show it on."""
 
 
 class LiveDisplay:
@@ -51,21 +36,18 @@ class LiveDisplay:
 
 
 @contextmanager
-def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Display]:
-    """The display of a race, of which ``look`` tells how it stands: live on a terminal, none elsewhere."""
-    if not wanted:
-        yield Silent()
-        return
+def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[], None]]:
+    """What a race calls when something has happened: it draws how the race stands on a terminal, if it is wanted."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
-        yield Silent()
+    if not wanted or not (console.is_terminal or console.is_jupyter):
+        yield lambda: None
         return
     from rich.live import Live
 
     with Live(console=console, transient=True, auto_refresh=False) as live:
-        yield LiveDisplay(look, live)
+        yield LiveDisplay(look, live).update
 
 
 def picture(now: "Standing") -> "RenderableType":

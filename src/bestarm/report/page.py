@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import bestarm
+from bestarm.inputs.texts import name_of
 from bestarm.report.figure import LeadHistory, lead_history, lead_limits
 from bestarm.report.pairing import Pairing, pairing
 from bestarm.report.words import cost, ending, guarantee, settings_in_words
-from bestarm.texts import name_of
+from bestarm.version import __version__
 
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
@@ -53,7 +53,7 @@ def page(result: "RaceResult") -> str:
         grid=_grid(result, together) if together else None,
         settings=settings_in_words(result),
         guarantee=guarantee(result),
-        version=bestarm.__version__,
+        version=__version__,
     )
 
 

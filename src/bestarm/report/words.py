@@ -4,7 +4,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from bestarm.texts import name_of, short
+from bestarm.inputs.texts import name_of, short
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm.texts import name_of, short
+from bestarm.inputs.texts import name_of, short
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

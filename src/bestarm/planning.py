@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, DataWarning, PairwiseBAI
-from bestarm.arms import Arms, TableArms
+from bestarm.arms import Arms, TableArms, UnpairedArms
 from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_flag
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
-from bestarm.racing.settings import Options, PlanOptions, choose_algorithm, known_options
-from bestarm.racing.table import MISSING, check_within, score_table, without_gaps
+from bestarm.inputs.options import Options, PlanOptions, choose_algorithm, known_options
+from bestarm.inputs.tables import MISSING, check_within, score_table, without_gaps
 from bestarm.simulation import simulate
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -23,19 +23,6 @@ FEWEST_ITEMS = 5
 PILOTS = 40  # resampled pilots that say how far the prediction can be trusted
 GAMES_EACH = 21
 TRUSTED = 2.0  # the largest ratio between the 95% and the 5% quantile of their predictions: then 1.5 either way holds
-
-
-class UnpairedArms(TableArms):
-    """The columns of a table, each drawn with replacement by itself: what a race on different items sees."""
-
-    def __init__(self, scores: ArrayLike) -> None:
-        super().__init__(scores)
-        self.covariance = np.diag(np.diag(self.covariance))
-
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The rewards of ``n_rounds`` rounds, shape (n_rounds, K)."""
-        rows = rng.integers(len(self.scores), size=(n_rounds, self.n_arms))
-        return np.take_along_axis(self.scores, rows, axis=0)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.racing.table import ScoreTable, to_score
+from bestarm.inputs.tables import ScoreTable, to_score
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -12,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import check_count
-from bestarm.racing.arms import ADDRESS
-from bestarm.texts import short
+from bestarm.inputs.arms import ADDRESS
+from bestarm.inputs.texts import short
 
 WEYL = 0x9E3779B1  # odd, so that the seeds of 2**32 rounds all differ
 LONGEST_TEXT = 200  # characters of an item that are kept
@@ -63,6 +64,16 @@ def _seeds(seed: int) -> Iterator[int]:
     """Seeds that all differ, each below 2**32, which every generator accepts."""
     start = int(np.random.SeedSequence(seed).generate_state(1)[0])
     return ((start + WEYL * k) % 2**32 for k in count())
+
+
+def drawn(items: Iterable[Any], seed: int) -> Iterator[Any]:
+    """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
+    check_count("seed", seed, least=0)
+    pool = [] if isinstance(items, str | bytes | Mapping | set | frozenset) else list(items)
+    if not pool:
+        raise ValueError(f"items must be a sequence of at least one item, got {items!r}")
+    luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
+    return (luck.choice(pool) for _ in count())
 
 
 def full_text(item: Any) -> str:

@@ -1,0 +1,1 @@
+"""What comes from outside, read and checked: arms, items, scores, tables, programs, settings as plain values."""

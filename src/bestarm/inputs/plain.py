@@ -1,0 +1,68 @@
+"""Settings as plain values, for JSON and files, and back."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from bestarm import algorithms, comparisons
+from bestarm.inputs.texts import name_of
+
+
+def check_algorithm(algorithm: Any) -> None:
+    """Refuse what is no algorithm, or the class of one."""
+    if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
+        raise TypeError(f"algorithm must be one such as bestarm.PairwiseBAI(delta=0.05), got {algorithm!r}")
+
+
+def encode(value: Any) -> Any:
+    """Frozen settings as plain values; their class under ``type``."""
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.init}
+        return {"type": type(value).__name__} | inner
+    if isinstance(value, np.ndarray | tuple | list):
+        return [encode(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | None) else {"type": type(value).__name__}
+
+
+def decode(plain: Any) -> Any:
+    """The inverse of `encode` for the algorithms and comparisons of bestarm."""
+    if isinstance(plain, list):
+        return tuple(decode(part) for part in plain)
+    if not isinstance(plain, dict):
+        return plain
+    name = plain["type"]
+    known = {
+        kind: getattr(module, kind)
+        for module, method in ((algorithms, "start"), (comparisons, "evidence"))
+        for kind in module.__all__
+        if is_dataclass(getattr(module, kind)) and hasattr(getattr(module, kind), method)
+    }
+    if name not in known:
+        raise ValueError(f"the algorithm of this race, {name}, is not one of bestarm: continue it from Python")
+    return known[name](**{inner: decode(part) for inner, part in plain.items() if inner != "type"})
+
+
+def flat(plain: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Settings within settings under their own names: what users call delta is the algorithm's."""
+    for name, value in plain.items():
+        if isinstance(value, Mapping):
+            yield name, value.get("type")
+            yield from flat({inner: part for inner, part in value.items() if inner != "type"})
+        else:
+            yield name, value
+
+
+def jsonable(value: Any) -> Any:
+    """Plain values: text for what JSON does not know, null for what is not a finite number."""
+    if isinstance(value, Mapping):
+        return {name_of(name): jsonable(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [jsonable(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | None) else name_of(value)

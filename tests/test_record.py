@@ -1,0 +1,200 @@
+"""The record of a race and its replay."""
+
+import copy
+import math
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from adaptive import TopTwo
+from bestarm import Betting, EliminationGame, PairwiseBAI, RaceResult, StudentMixture
+from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
+from bestarm.racing.replay import replay_given
+
+ROUNDS: list[RoundRow] = [(1, "a", 3), (2, "b", 3), (3, "c", 2)]
+SCORES: list[ScoreRow] = [
+    (1, 0, 0.5, None),
+    (1, 1, 0.25, None),
+    (1, 2, 1.0, None),
+    (2, 0, 0.0, None),
+    (2, 1, None, "it broke"),
+    (2, 2, 0.5, "worst"),
+    (3, 2, 0.75, None),
+]
+
+
+def test_a_record_holds_the_rows_of_a_file() -> None:
+    record = Record.of_rows(ROUNDS, SCORES, ahead=1)
+    assert list(record.rows()) == SCORES
+    assert (record.n_rounds, record.n_whole, record.items) == (3, 2, ["a", "b", "c"])
+    assert [record.n_asked(last) for last in range(4)] == [0, 3, 6, 8]
+    assert [record.arms(number) for number in (1, 2, 3)] == [[0, 1, 2], [0, 1, 2], [2]]
+    np.testing.assert_array_equal(record.scores(2), [0.0, math.nan, 0.5])
+    assert record.failures == {2: {1: "it broke", 2: "worst"}}
+    assert record.all_disqualifying() == {2: {1: "it broke"}}
+    expected = [[0.5, 0.25, 1.0], [0.0, math.nan, 0.5], [math.nan, math.nan, 0.75]]
+    np.testing.assert_array_equal(record.dense(1, 3, 3), expected)
+    np.testing.assert_array_equal(record.dense(2, 3, 3, blank=9.0), [[0.0, 9.0, 0.5], [9.0, 9.0, 0.75]])
+    assert record.counts(2, 3).tolist() == [2, 2, 2]
+    assert repr(record) == "<record of 3 rounds, 7 evaluations>"
+
+
+def test_a_record_filled_on_the_way_equals_that_of_its_rows() -> None:
+    record = Record()
+    for _, item, _ in ROUNDS[:2]:
+        record.open(item, [0, 1, 2])
+    for number, arm, score, failure in reversed(SCORES[:6]):
+        if score is not None:
+            record.fill(3 * (number - 1) + arm, score)
+        if failure is not None:
+            record.failures.setdefault(number, {})[arm] = failure
+    assert record == Record.of_rows(ROUNDS[:2], SCORES[:6], ahead=1)
+    assert record != Record.of_rows(ROUNDS, SCORES, ahead=1)
+    assert record == Record.of_rows(ROUNDS, SCORES, ahead=1).first_rounds(2)
+    assert record != "a record"
+
+
+def test_a_copy_of_the_first_rounds_does_not_follow_the_record() -> None:
+    record = Record.of_rows(ROUNDS, SCORES, ahead=1)
+    part, before = record.first_rounds(2), list(record.rows())[:6]
+    record.open("d", [0])
+    record.fill(0, 0.125)
+    record.failures[2][1] = "something else"
+    assert list(part.rows()) == before
+
+
+@pytest.mark.parametrize(
+    ("rounds", "scores", "message"),
+    [
+        ([(0, "a", 1)], [(0, 0, 0.5, None)], "rounds are numbered from 1"),
+        ([(1, "a", 1), (10**9, "b", 1)], [(1, 0, 0.5, None)], "scores of round 2 are missing"),
+        ([(1, "a", 1)], [(1, 0, math.inf, None)], "no finite numbers"),
+    ],
+)
+def test_rows_that_no_race_has_written_are_refused(
+    rounds: list[RoundRow], scores: list[ScoreRow], message: str
+) -> None:
+    with pytest.raises(RecordError, match=message):
+        Record.of_rows(rounds, scores, ahead=1)
+
+
+def test_a_round_that_a_file_skips_may_come_later() -> None:
+    record = Record.of_rows([(1, "a", 1), (3, "c", 1)], [(1, 0, 0.5, None), (3, 0, 0.25, None)], ahead=2)
+    assert (record.items, record.n_whole, record.arms(2)) == (["a", None, "c"], 1, [])
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+def score(arm: Any, item: Any) -> float:
+    shared = random.Random(str(item)).random()  # noqa: S311
+    own = random.Random(f"{arm} {item}").random()  # noqa: S311
+    return min(1.0, max(0.0, 0.5 * shared + 0.2 * own + 0.0001 * float(arm)))
+
+
+def numbered(**options: Any) -> RaceResult:
+    return bestarm.race(score, [1000, 2000, 3000], items=range(400), bounds=(0, 1), progress=False, **options)
+
+
+@pytest.mark.parametrize("way", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy])  # noqa: S301
+def test_results_survive_pickling_and_copying(way: Any, tmp_path: Path) -> None:
+    result = numbered()
+    other = way(result)
+    assert str(other) == str(result)
+    assert other.to_records() == result.to_records()
+    assert [record["status"] for record in other.to_records()] == ["best", "out", "out"]
+    assert (other.best, other.candidates, other.regret_bound) == (3000, (3000,), 0.0)
+    np.testing.assert_array_equal(other.scores, result.scores)
+    for name, one in (("a", result), ("b", other)):
+        one.to_html(tmp_path / name)
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+
+
+# --- the same record by other rules ----------------------------------------------------------------------------------
+
+
+def given(result: RaceResult, algorithm: PairwiseBAI) -> EliminationGame:
+    game = algorithm.start(len(result.arms))
+    assert isinstance(game, EliminationGame)
+    replay_given(game, result.record, result.record.all_disqualifying(), result.settings.lower_is_better)
+    return game
+
+
+@pytest.mark.parametrize("in_flight", [1, 3])
+def test_the_rules_of_the_race_itself_say_the_same_on_its_record(in_flight: int) -> None:
+    result = numbered(in_flight=in_flight)
+    algorithm = result.settings.algorithm
+    assert isinstance(algorithm, PairwiseBAI)
+    game = given(result, algorithm)
+    assert game.eliminations == list(result.outcome.eliminations)
+    assert (game.candidates, game.reason) == (result.outcome.candidates, result.reason)
+
+
+def test_an_arm_that_left_stays_a_candidate_of_other_rules_with_what_was_known_of_it() -> None:
+    result = numbered()
+    stricter = PairwiseBAI(1e-6, Betting())
+    game = given(result, stricter)
+    left = {out.arm: out.round for out in result.outcome.eliminations}
+    assert game.candidates == (0, 1, 2)
+    assert game.counts.tolist() == [left.get(arm, result.n_rounds) for arm in range(3)]
+    for i in range(3):
+        for j in range(3):
+            if i != j:
+                n = min(left.get(i, result.n_rounds), left.get(j, result.n_rounds))
+                differences = result.scores[:n, j] - result.scores[:n, i]
+                expected = Betting().lower_bound(differences, math.log(2 / 1e-6))
+                assert game.lead_bound(i, j) == pytest.approx(expected, abs=1e-9)
+
+
+def test_wealth_on_the_arms_given_is_that_of_the_rounds_shared() -> None:
+    """Arm by arm, the averaged wealth against it reaches 1 / delta just where a slow count says so."""
+    result = numbered()
+    left = {out.arm: out.round for out in result.outcome.eliminations}
+    rounds = [left.get(arm, result.n_rounds) for arm in range(3)]
+    for delta in (0.2, 0.01, 1e-4):
+        game = given(result, PairwiseBAI(delta, Betting()))
+        out = {elimination.arm: elimination.round for elimination in game.eliminations}
+        for i in range(3):
+            crossed = None
+            for t in range(1, rounds[i] + 1):
+                wealth = 0.0
+                for j in range(3):
+                    if j != i:
+                        n = min(t, rounds[j], out.get(j, t))
+                        wealth += math.exp(Betting().log_wealth(result.scores[:n, j] - result.scores[:n, i]))
+                if wealth / 2 >= 1 / delta:
+                    crossed = t
+                    break
+            assert out.get(i) == crossed
+
+
+def test_other_kinds_of_rules_can_be_asked_too() -> None:
+    game = given(numbered(), PairwiseBAI(0.05, StudentMixture()))
+    assert 2 in game.candidates
+
+
+def test_a_record_in_which_arms_come_back_is_refused() -> None:
+    scores = np.clip(np.random.default_rng(0).normal([0.2, 0.4, 0.6], 0.2, (60, 3)), 0, 1)
+    result = bestarm.race_table(scores, algorithm=TopTwo(0.01, 0.2))
+    with pytest.raises(ValueError, match="arms came back in round"):
+        given(result, PairwiseBAI(0.1, Betting()))
+
+
+def test_a_failure_is_a_failure_for_other_rules_too() -> None:
+    sixth = int(str(numbered().record.items[5]))
+
+    def fails(arm: int, item: int) -> float:
+        if arm == 2000 and item == sixth:
+            raise OSError("disk full")
+        return score(arm, item)
+
+    result = bestarm.race(fails, [1000, 2000, 3000], range(400), bounds=(0, 1), on_error="disqualify", progress=False)
+    assert [failed.arm for failed in result.disqualified] == [2000]
+    game = given(result, PairwiseBAI(1e-9, Betting()))
+    assert 1 not in game.candidates
+    assert game.counts[1] == result.disqualified[0].round - 1
