@@ -241,9 +241,12 @@ class Game:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
         if self.finished:
             raise self._ended("ask")
-        if self._asked is None:
-            self._asked = self.next_arms()
+        self._asked = self._due()
         return self._asked.copy()
+
+    def _due(self) -> Arms:
+        """The arms of this round, whether they were asked or not."""
+        return self.next_arms() if self._asked is None else self._asked
 
     def tell(self, rewards: ArrayLike, arms: Sequence[int] | None = None) -> None:
         """Take the rewards of the arms asked, in the order asked. A refused call changes nothing.
@@ -266,7 +269,7 @@ class Game:
                 f"({', '.join(map(str, asked))}), got shape {values.shape}"
             )
         if arms is not None and not self._may_take(asked):
-            raise ValueError(f"the arms of this round are {self.ask().tolist()}, got {asked.tolist()}")
+            raise ValueError(f"the arms of this round are {self._due().tolist()}, got {asked.tolist()}")
         row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
         row[0, asked] = values
         self._check(row)
@@ -277,7 +280,7 @@ class Game:
     def _may_take(self, asked: Arms) -> bool:
         """Whether the rewards of just these arms can be a round."""
         if self.shrinks or not self.works_ahead:
-            return np.array_equal(asked, self.ask())
+            return np.array_equal(asked, self._due())
         return asked.size > 0 and asked.min() >= 0 and asked.max() < self.n_arms and np.unique(asked).size == asked.size
 
     def play(self, rows: ArrayLike) -> int:
@@ -309,7 +312,7 @@ class Game:
         """
         if self.finished:
             raise self._ended("disqualify")
-        if arm not in self.ask():
+        if arm not in self._due():
             raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
         if self.candidates == (arm,):
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")
