@@ -1,6 +1,5 @@
 """Convex-BAI with the paper's comparison: as the slow reference plays it, and every elimination with its proof."""
 
-import pickle
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -402,11 +401,3 @@ def test_budgets_end_the_game_with_all_candidates() -> None:
         game = ConvexBAI(0.1, ConvexBernstein(), **limits).start(3)
         assert game.play(rows) == rounds
         assert (game.reason, game.candidates, game.n_rounds) == ("budget", (0, 1, 2), rounds)
-
-
-@pytest.mark.parametrize("comparison", [ConvexBernstein(), ConvexBernstein(2)])
-def test_settings_survive_pickling_and_printing(comparison: ConvexBernstein) -> None:
-    algorithm = ConvexBAI(0.1, comparison, keep=98.0)
-    assert pickle.loads(pickle.dumps(algorithm)) == algorithm  # noqa: S301
-    assert repr(comparison) in repr(algorithm)
-    assert hash(algorithm) == hash(ConvexBAI(0.1, comparison, keep=98.0))
