@@ -101,10 +101,10 @@ class Comparison(Protocol):
 def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
     """Refuse a comparison that says nothing about what the algorithm asks."""
     own = getattr(comparison, "role", None)
+    if own not in _WHAT or isinstance(comparison, type):
+        raise TypeError(f"{algorithm} needs a comparison such as bestarm.{_SUCH_AS[role]}, got {comparison!r}")
     if own == role:
         return
-    if own is None:
-        raise TypeError(f"comparison must be one such as bestarm.StudentMixture(), got {comparison!r}")
     other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
     raise ValueError(
         f"{algorithm} compares an arm with {_WHAT[role]}, but {comparison!r} is a test of {_WHAT[own]}: "
@@ -113,6 +113,7 @@ def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
 
 
 _WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}
+_SUCH_AS: dict[Role, str] = {"pairs": "StudentMixture()", "combinations": "Portfolio()"}
 
 GAUSSIAN = (
     "It assumes that the items are independent and the differences of scores Gaussian. Real scores are only nearly so: "
