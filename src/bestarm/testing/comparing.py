@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.comparisons import Comparison, Evidence, Goal
-from bestarm.testing.saying import _is_sentence, check_value
+from bestarm.testing.saying import check_value, is_sentence
 from bestarm.testing.trial import require
 
 ROUNDS = np.concatenate([np.arange(1.0, 3000.0), np.geomspace(3000, 1e7, 100).round()])
@@ -23,7 +23,7 @@ def comparisons_say_what_they_are(comparison: Comparison) -> None:
     require(pool is None or (isinstance(pool, int) and pool >= 2), f"pool is {pool!r}")
     require(isinstance(comparison.supports_epsilon, bool), f"supports_epsilon is {comparison.supports_epsilon!r}")
     stated = comparison.assumption
-    require(_is_sentence(stated) and stated.startswith("It assumes"), f"assumption is {stated!r}")
+    require(is_sentence(stated) and stated.startswith("It assumes"), f"assumption is {stated!r}")
     evidence = comparison.evidence(3, Goal(0.1))
     require(isinstance(evidence, Evidence) and evidence.board.arms.size == 3, f"evidence is {evidence!r}")
 

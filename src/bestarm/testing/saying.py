@@ -40,14 +40,15 @@ def bounds_on_leads_agree(trial: Trial) -> None:
             _check_bounds_on_leads(game)
 
 
-def _is_sentence(text: object) -> bool:
+def is_sentence(text: object) -> bool:
+    """Whether this is some words that begin with a capital and end with a full stop."""
     return isinstance(text, str) and len(text.split()) > 1 and text[0].isupper() and text.endswith(".")
 
 
 def the_guarantee_is_stated(trial: Trial) -> None:
     """The game states what it assumes, in a sentence, and what its settings promise."""
     promise = trial.start().guarantee
-    require(_is_sentence(promise.assumption), f"the assumption is {promise.assumption!r}: it should be a sentence")
+    require(is_sentence(promise.assumption), f"the assumption is {promise.assumption!r}: it should be a sentence")
     require(math.isnan(promise.delta) or 0 < promise.delta < 1, f"the guarantee has delta {promise.delta}")
     comparison = getattr(trial.algorithm, "comparison", None)
     for name, owner in [("epsilon", trial.algorithm), ("indifference_zone", trial.algorithm), ("pool", comparison)]:
@@ -78,6 +79,8 @@ def check_value(settings: Any) -> None:
 def settings_are_values(trial: Trial) -> None:
     """Equal settings are the same settings, also after pickling, and play the same games."""
     check_value(trial.algorithm)
+    comparison = repr(getattr(trial.algorithm, "comparison", trial.algorithm))
+    require(comparison in repr(trial.algorithm), f"{comparison} is not in {trial.algorithm!r}")
     other = copy.deepcopy(trial.algorithm).start(trial.n_arms)
     other.play(trial.rows)
     same(other, outcome(trial.played()), "by a copy of the settings")
