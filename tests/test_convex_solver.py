@@ -17,6 +17,8 @@ from bestarm.kernels.convex import (
     POSITIVE,
     ROUNDING,
     UNKNOWN,
+    _is_negative,
+    _times,
     convex_sign,
     nonnegative_minimum,
     sparse_sign,
@@ -190,6 +192,46 @@ def test_rounding_does_not_certify_a_negative_sign() -> None:
     for _ in range(2000):
         w = 10 ** rng.uniform(9, 11) * np.array([0.0, 1.0, 4.0 * (1.0 + 1e-12 * rng.standard_normal())])
         assert convex_sign(n, F.T @ F, w, STEPS) == POSITIVE
+
+
+def claims_negative(n: Vector, B: Matrix, w: Vector) -> bool:
+    """What the certificate says of these weights, compiled and as it is written."""
+    Bw = np.empty(n.size)
+    _times.py_func(B, w, Bw)
+    written = bool(_is_negative.py_func(n, B, w, Bw))
+    assert written == bool(_is_negative(n, B, w, Bw))
+    return written
+
+
+# One source of noise, weights that all but cancel it, and leads; then weights that prove the lead to be positive.
+LOST_SQUARES = [  # w' B w is far below what rounding leaves of it: no multiple of w is known to be small enough
+    ([4.0, -3.9], [3.9000000002844906, 4.0], [15.056325143104106, -17.082277720192497], [1.0, 0.0]),
+    ([7.1, -4.5], [80.11706947217002, 126.40693183408109], [-1062.497139410041, 253.10898077789145], [0.0, 1.0]),
+    ([3.1, -6.5], [6.499999999954495, 3.1], [-204.58717622099488, 158.61435419014128], [0.0, 1.0]),
+]
+LOST_ENTRIES = [  # entries of B w are nothing but rounding: no multiple of them is above a lead
+    ([3.5, -3.0], [0.02836611356034891, 0.03309379915374039], [3.396917103417464e-11, -1.99531e-11], [3.0, 3.5]),
+    ([0.3, -7.5], [7.499999999999999, 0.3], [0.0, 1.4348355360930063e-13], [7.5, 0.3]),
+    ([4.9, -7.0], [0.06116054389716525, 0.042812380728015687], [-4.063005748e-15, 6.084697861e-15], [7.0, 4.9]),
+]
+
+
+@pytest.mark.parametrize(("noise", "weights", "leads", "proof"), [*LOST_SQUARES, *LOST_ENTRIES])
+def test_what_rounding_may_have_made_certifies_nothing(
+    noise: list[float], weights: list[float], leads: list[float], proof: list[float]
+) -> None:
+    n, B = np.array(leads), np.outer(noise, noise)
+    assert proves(n, B, np.array(proof))
+    assert not claims_negative(n, B, np.array(weights))
+
+
+def test_what_is_beyond_rounding_is_certified() -> None:
+    """The guards cost nothing but the last digits."""
+    n, B = np.array([0.7, 0.7]), np.eye(2)
+    assert claims_negative(n, B, n)
+    assert claims_negative(n, B, 1e6 * n)
+    assert claims_negative((1.0 - 1e-12) * np.ones(2) / np.sqrt(2), B, np.ones(2))
+    assert not claims_negative((1.0 + 1e-12) * np.ones(2) / np.sqrt(2), B, np.ones(2))
 
 
 def test_a_positive_sign_leaves_weights_that_prove_it(many_problems: list[tuple[str, Problem]]) -> None:

@@ -10,16 +10,19 @@ import pytest
 from numpy.typing import NDArray
 
 import bestarm
-from bestarm import Betting, DataWarning, EmpiricalBernstein, Game, GaussianBernstein, PairwiseBAI, StudentMixture
+from bestarm import Betting, DataWarning, Game, PairwiseBAI, StudentMixture
 from bestarm.algorithms.data_kind import LOOK
 from bestarm.comparisons import Comparison
+from subjects import COMPARISONS
 
 Array = NDArray[np.float64]
 K = 4
 DELTA = 1e-9  # nobody is out early
 
-GAUSSIAN: list[Comparison] = [StudentMixture(), GaussianBernstein()]
-BOUNDED: list[Comparison] = [Betting(), EmpiricalBernstein(), Betting(pool=1000)]
+PAIRS = [comparison for comparison in COMPARISONS.values() if comparison.role == "pairs"]
+GAUSSIAN = [comparison for comparison in PAIRS if comparison.bounds is None]
+BOUNDED = [comparison for comparison in PAIRS if comparison.bounds == (0.0, 1.0) and comparison.pool is None]
+BOUNDED.append(Betting(pool=1000))  # longer than these games
 
 
 def tell(game: Game, rows: Array) -> None:

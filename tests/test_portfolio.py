@@ -1,7 +1,6 @@
 """Portfolios of bets: as the slow reference plays them, never gaining under the null, never much worse than pairs."""
 
 import itertools
-import pickle
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -427,7 +426,6 @@ def test_it_is_the_default_and_brought_into_shape() -> None:
     assert (portfolio.bets, portfolio.weights, portfolio.bounds) == ((0.5, 0.1), (0.75, 0.25), (0.0, 2.0))
     assert portfolio.pairs == Betting((0.5, 0.1), (0.75, 0.25), (0.0, 2.0))
     assert ConvexBAI() == ConvexBAI(0.05, Portfolio())
-    assert pickle.loads(pickle.dumps(ConvexBAI(0.1, portfolio))) == ConvexBAI(0.1, portfolio)  # noqa: S301
     assert hash(portfolio) == hash(Portfolio((0.5, 0.1), (3.0, 1.0), (0.0, 2.0)))
 
 

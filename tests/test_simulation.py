@@ -4,6 +4,7 @@ import multiprocessing
 import subprocess
 import sys
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,36 @@ def test_an_error_is_a_game_that_lost_every_arm_with_the_largest_mean() -> None:
     assert sim.errors.tolist() == [False] * 6 + [True]
     assert sim.error_rate == pytest.approx(1 / 7, rel=1e-14)
     assert sim.decided.tolist() == [True, True, False, False, False, False, True]
+
+
+@pytest.mark.parametrize(("epsilon", "errors"), [(0.0, [True, True, False]), (0.1, [True, False, False])])
+def test_an_answer_within_epsilon_is_no_error(epsilon: float, errors: list[bool]) -> None:
+    """Arms 0, 1 and 2 are returned; arm 1 is worse than the best by 0.05."""
+    sim = simulation(np.eye(3), means=(0.3, 0.85, 0.9))
+    for reason in ("decided", "within epsilon", "pool exhausted"):
+        settings = bestarm.PairwiseBAI(0.1, epsilon=epsilon)
+        sim = replace(sim, algorithm=settings, reasons=np.full(3, reason))
+        assert sim.errors.tolist() == errors
+        assert sim.error_rate == pytest.approx(np.mean(errors), rel=1e-14)
+        assert sim.to_frame()["error"].tolist() == errors
+
+
+def test_epsilon_excuses_no_game_without_an_answer() -> None:
+    """The guarantee of such a game is that the best arm stays a candidate, whatever epsilon is."""
+    sim = simulation([[1, 1, 0], [0, 1, 1]], means=(0.3, 0.85, 0.9))
+    sim = replace(sim, algorithm=bestarm.PairwiseBAI(0.1, epsilon=0.1, max_rounds=10))
+    assert sim.answered.tolist() == [False, False]
+    assert sim.errors.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("worse_by", "rate"), [(0.04, 0.0), (0.5, 1.0)])
+def test_games_that_return_an_arm_within_epsilon_are_no_errors(worse_by: float, rate: float) -> None:
+    """The arm that is best in these games is, by the means that they are judged by, the second."""
+    arms = bestarm.GaussianArms([1.0, 0.0], 0.01 * np.eye(2))
+    sim = bestarm.simulate(bestarm.PairwiseBAI(0.1, epsilon=0.05), arms, repetitions=20)
+    assert sim.winners.tolist() == [0] * 20
+    judged = replace(sim, arms=bestarm.GaussianArms([1.0, 1.0 + worse_by], 0.01 * np.eye(2)))
+    assert (sim.error_rate, judged.error_rate) == (0.0, rate)
 
 
 def test_one_best_arm_must_be_among_the_candidates() -> None:

@@ -61,6 +61,14 @@ def refuse_first(name: str, values: NDArray[np.float64], bad: NDArray[np.bool_],
         raise ValueError(f"{name} {rule}, got {name}[{where}] = {float(values[place])!r}")
 
 
+def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """A vector of whole numbers, at least one."""
+    vector = np.array(values)
+    if vector.ndim != 1 or vector.size == 0 or vector.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a sequence of whole numbers, got {values!r}")
+    return vector.astype(np.int64)
+
+
 def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):

@@ -103,7 +103,7 @@ class Simulation:
         Of a game that gave an answer: the arm returned is worse than the best (by more than epsilon, if there is one).
         Of one that did not, because of its budget: no best arm is among its candidates.
         """
-        means, epsilon = self.arms.means, getattr(self.algorithm, "epsilon", 0.0)
+        means, epsilon = self.arms.means, self.algorithm.start(self.arms.n_arms).guarantee.epsilon
         lost = ~np.any(self.candidates[:, means == means.max()], axis=1)
         too_bad = means[self.winners] < means.max() - epsilon
         wrong: NDArray[np.bool_] = np.where(self.answered, too_bad, lost)

@@ -6,7 +6,7 @@ from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
 from bestarm.checks import check_at_least, check_n_arms, check_open_unit
 from bestarm.comparisons import Comparison, Goal, Portfolio
-from bestarm.comparisons.evidence import check_role
+from bestarm.comparisons.checks import check_epsilon, check_role
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,9 @@ class ConvexBAI:
         check_open_unit("delta", self.delta)
         check_role("ConvexBAI", "combinations", self.comparison)
         check_at_least("keep", self.keep, 1)
-        check_at_least("epsilon", self.epsilon, 0)
+        check_epsilon(self.epsilon, self.comparison)
         check_at_least("check_growth", self.check_growth, 1)
         check_budget(self.max_rounds, self.max_queries)
-        if self.epsilon > 0 and not self.comparison.supports_epsilon:
-            raise ValueError(
-                f"epsilon needs comparison=Portfolio(), got epsilon={self.epsilon!r} with {self.comparison}"
-            )
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""

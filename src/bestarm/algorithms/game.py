@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals
-from bestarm.checks import check_n_arms
+from bestarm.checks import check_n_arms, whole_numbers
 from bestarm.comparisons.evidence import growth_of_t_test
 
 Arms = NDArray[np.int64]
@@ -68,7 +68,6 @@ class Game:
         self._asked: Arms | None = None
 
     # What a kind of game says.
-
     def next_arms(self) -> Arms:
         """The arms of the next round, in increasing order."""
         return np.arange(self.n_arms)
@@ -126,7 +125,6 @@ class Game:
         return growth_of_t_test(lead, variance)
 
     # What follows.
-
     @property
     def finished(self) -> bool:
         """Whether the game has ended; `reason` says why."""
@@ -194,9 +192,12 @@ class Game:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
         if self.finished:
             raise self._ended("nothing to ask")
-        if self._asked is None:
-            self._asked = self.next_arms()
+        self._asked = self._due()
         return self._asked.copy()
+
+    def _due(self) -> Arms:
+        """The arms of this round, whether they were asked or not."""
+        return self.next_arms() if self._asked is None else self._asked
 
     def tell(self, rewards: ArrayLike, arms: Sequence[int] | None = None) -> None:
         """Take the rewards of the arms asked, in the order asked. A refused call changes nothing.
@@ -206,11 +207,8 @@ class Game:
         """
         if self.finished:
             raise self._ended("nothing to tell")
-        if arms is not None:
-            asked = np.array(arms, dtype=np.int64)
-        elif self._asked is not None:
-            asked = self._asked
-        else:
+        asked = self._asked if arms is None else whole_numbers("arms", arms)
+        if asked is None:
             raise RuntimeError("tell() needs the arms of this round: call ask() first")
         values = np.asarray(rewards, dtype=np.float64)
         if values.shape != asked.shape:
@@ -219,7 +217,7 @@ class Game:
                 f"({', '.join(map(str, asked))}), got shape {values.shape}"
             )
         if arms is not None and not self._may_take(asked):
-            raise ValueError(f"the arms of this round are {self.ask().tolist()}, got {asked.tolist()}")
+            raise ValueError(f"the arms of this round are {self._due().tolist()}, got {asked.tolist()}")
         row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
         row[0, asked] = values
         check_rewards(row, self.bounds, self.n_rounds)
@@ -230,7 +228,7 @@ class Game:
     def _may_take(self, asked: Arms) -> bool:
         """Whether the rewards of just these arms can be a round."""
         if self.shrinks or not self.works_ahead:
-            return np.array_equal(asked, self.ask())
+            return np.array_equal(asked, self._due())
         return asked.size > 0 and asked.min() >= 0 and asked.max() < self.n_arms and np.unique(asked).size == asked.size
 
     def play(self, rows: ArrayLike) -> int:
@@ -262,7 +260,7 @@ class Game:
         """
         if self.finished:
             raise self._ended("nobody to disqualify")
-        if arm not in self.ask():
+        if arm not in self._due():
             raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
         if self.candidates == (arm,):
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")

@@ -6,7 +6,7 @@ from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
 from bestarm.checks import check_at_least, check_n_arms, check_open_unit
 from bestarm.comparisons import Comparison, Goal, StudentMixture
-from bestarm.comparisons.evidence import check_role
+from bestarm.comparisons.checks import check_epsilon, check_role
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PairwiseBAI:
         check_open_unit("delta", self.delta)
         check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
-        check_at_least("epsilon", self.epsilon, 0)
+        check_epsilon(self.epsilon, self.comparison)
         check_at_least("indifference_zone", self.indifference_zone, 0)
         check_budget(self.max_rounds, self.max_queries)
 

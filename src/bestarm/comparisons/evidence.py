@@ -108,22 +108,6 @@ class Comparison(Protocol):
         ...
 
 
-def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
-    """Refuse a comparison that says nothing about what the algorithm asks."""
-    own = getattr(comparison, "role", None)
-    if own == role:
-        return
-    if own is None:
-        raise TypeError(f"comparison must be one such as bestarm.StudentMixture(), got {comparison!r}")
-    other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
-    raise ValueError(
-        f"{algorithm} compares an arm with {_WHAT[role]}, but {comparison!r} is a test of {_WHAT[own]}: "
-        f"use it with {other}"
-    )
-
-
-_WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}
-
 GAUSSIAN = (
     "It assumes that the items are independent and the differences of scores Gaussian. Real scores are only nearly so: "
     "strongly skewed or discrete ones weaken it."

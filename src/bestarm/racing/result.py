@@ -218,7 +218,7 @@ class RaceResult:
         gone = out or failed
         return {
             "arm": self.arms[arm],
-            "status": "out" if out else "disqualified" if failed else self._standing(arm),
+            "status": "disqualified" if failed and not out else self._standing(arm),
             "mean": float(self.means[arm]),
             "items": int(self.counts[arm]),
             "behind": self.behind(arm),
@@ -229,7 +229,9 @@ class RaceResult:
         }
 
     def _standing(self, arm: int) -> str:
-        """What an arm is that is still in."""
+        """What an arm is: out, a candidate, or the first of them."""
+        if arm not in self.outcome.candidates:
+            return "out"
         if arm != self.outcome.leader:
             return "candidate"
         return "best" if self.reason in ANSWERS else "leader"

@@ -89,11 +89,11 @@ def cost(result: "RaceResult") -> str:
 
 def ending(record: dict[str, Any]) -> str:
     """How an arm ended, from its record."""
+    if record["round"] is None:
+        return str(record["status"])
     if record["status"] == "out":
         return f"out in round {record['round']:,}, beaten by {name_of(record['beaten_by'])}"
-    if record["status"] == "disqualified":
-        return f"disqualified in round {record['round']:,}"
-    return str(record["status"])
+    return f"disqualified in round {record['round']:,}"
 
 
 def guarantee(result: "RaceResult") -> list[str]:

@@ -1,0 +1,29 @@
+"""Refusals of comparisons that do not go with an algorithm."""
+
+from bestarm.checks import check_at_least
+from bestarm.comparisons.evidence import Comparison, Role
+
+
+def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
+    """Refuse a comparison that says nothing about what the algorithm asks."""
+    own = getattr(comparison, "role", None)
+    if own not in _WHAT or isinstance(comparison, type):
+        raise TypeError(f"{algorithm} needs a comparison such as bestarm.{_SUCH_AS[role]}, got {comparison!r}")
+    if own == role:
+        return
+    other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
+    raise ValueError(
+        f"{algorithm} compares an arm with {_WHAT[role]}, but {comparison!r} is a test of {_WHAT[own]}: "
+        f"use it with {other}"
+    )
+
+
+def check_epsilon(epsilon: float, comparison: Comparison) -> None:
+    """Refuse a tolerance that is below 0, or that the comparison cannot show."""
+    check_at_least("epsilon", epsilon, 0)
+    if epsilon > 0 and not comparison.supports_epsilon:
+        raise ValueError(f"epsilon needs a comparison that can show it, got epsilon={epsilon!r} with {comparison}")
+
+
+_WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}
+_SUCH_AS: dict[Role, str] = {"pairs": "StudentMixture()", "combinations": "Portfolio()"}

@@ -1,0 +1,190 @@
+"""Every algorithm and comparison of bestarm, in one list: what is said of all of them is tested on these."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+import naive
+import naive_sharp
+from bestarm import (
+    LUCB,
+    Betting,
+    ConvexBAI,
+    ConvexBernstein,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    HoeffdingRace,
+    KimNelson,
+    PairwiseBAI,
+    Portfolio,
+    StudentMixture,
+    VarianceRace,
+)
+from bestarm.algorithms import Algorithm
+from bestarm.comparisons import Comparison
+from naive_convex import convex_boundary, convex_race, portfolio_race
+from naive_sharp import betting_rules, student_rules
+
+Matrix = naive.Matrix
+DELTA = 0.1
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An algorithm, and what `bestarm.testing.check_algorithm` is to be told beside it."""
+
+    algorithm: Algorithm
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+MIXTURE = StudentMixture((1.0, 100.0), weights=(1.0, 2.0), first_rounds=10)
+BETTING = Betting(bets=(0.9, 0.3, 0.05), bounds=(-1.0, 3.0))
+BETTING_ON_A_POOL = Betting(pool=40)
+PORTFOLIO_ON_A_POOL = Portfolio(bounds=(-5.0, 5.0), pool=40)
+
+COMPARISONS: dict[str, Comparison] = {
+    "StudentMixture": StudentMixture(),
+    "StudentMixture, looking late": MIXTURE,
+    "GaussianBernstein": GaussianBernstein(),
+    "GaussianBernstein, published": GaussianBernstein("published"),
+    "EmpiricalBernstein": EmpiricalBernstein(),
+    "Betting": Betting(),
+    "Betting, other bounds": BETTING,
+    "Betting, pool": BETTING_ON_A_POOL,
+    "Portfolio": Portfolio(),
+    "Portfolio, pool": PORTFOLIO_ON_A_POOL,
+    "ConvexBernstein": ConvexBernstein(),
+    "ConvexBernstein, sparse": ConvexBernstein(2),
+}
+
+
+def by(reference: Callable[[Matrix], naive.Played]) -> dict[str, Any]:
+    """The options of a subject whose slow version is this."""
+    return {"reference": lambda rows: [(one.arm, one.round) for one in reference(rows).eliminations]}
+
+
+def by_mixture(mixture: StudentMixture, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        return naive_sharp.play(rows, student_rules(mixture, rows.shape[1], DELTA, **given)).eliminations
+
+    return {"reference": reference, "n_rounds": 150}
+
+
+def close_together(low: float, high: float) -> dict[str, Any]:
+    """One arm is out soon; of the others nearly all of a pool must be seen."""
+
+    def rewards(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+        levels = rng.permutation([0.15, *np.linspace(0.6, 0.6001, n_arms - 1)])
+        unit: Matrix = levels + 0.1 * rng.uniform(-1.0, 1.0, (n_rounds, n_arms))
+        return low + (high - low) * unit
+
+    return {"rewards": rewards}
+
+
+def by_bets(betting: Betting, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        rules = betting_rules(betting, rows.shape[1], DELTA, **given)
+        return naive_sharp.play(rows[: betting.pool], rules).eliminations
+
+    return {"reference": reference, "n_rounds": 250}
+
+
+def by_portfolio(portfolio: Portfolio, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        race = portfolio_race(rows[: portfolio.pool], portfolio, DELTA, **given)
+        return sorted(race.eliminations, key=lambda one: (one[1], one[0]))
+
+    return {"reference": reference, "n_rounds": 120, "n_arms": (2, 4)}
+
+
+def by_combinations() -> dict[str, Any]:
+    """The paper's constants need thousands of rounds."""
+    slow = by(lambda rows: convex_race(rows, convex_boundary(rows.shape[1], DELTA), growth=1.1)[0])
+    return slow | {"n_rounds": 3500, "n_arms": (2, 3)}
+
+
+def relabelled(algorithm: HoeffdingRace | LUCB, order: Sequence[int]) -> Algorithm:
+    """Known variances go with their arms."""
+    variances = np.array(algorithm.variances)[list(order)]
+    return replace(algorithm, variances=tuple(variances.tolist()))
+
+
+THREE = (0.01, 0.04, 0.0025)
+OF_THREE_ARMS: dict[str, Any] = {"n_arms": (3,), "relabel": relabelled}
+
+PAIRWISE: dict[str, Subject] = {
+    "StudentMixture": Subject(PairwiseBAI(DELTA), by_mixture(StudentMixture())),
+    "StudentMixture, looking late": Subject(PairwiseBAI(DELTA, MIXTURE), {"n_rounds": 150}),
+    "StudentMixture, kept, zone, epsilon": Subject(
+        PairwiseBAI(DELTA, keep=3.0, epsilon=0.05, indifference_zone=0.02),
+        by_mixture(StudentMixture(), keep=3.0, epsilon=0.05, zone=0.02),
+    ),
+    "GaussianBernstein": Subject(
+        PairwiseBAI(DELTA, GaussianBernstein()), by(lambda rows: naive.pairwise_gaussian(rows, DELTA))
+    ),
+    "GaussianBernstein, published, kept": Subject(
+        PairwiseBAI(DELTA, GaussianBernstein("published"), keep=1.5),
+        by(lambda rows: naive.pairwise_gaussian(rows, DELTA, "published", 1.5)),
+    ),
+    "GaussianBernstein, kept for long": Subject(
+        PairwiseBAI(DELTA, GaussianBernstein(), keep=82.0),
+        by(lambda rows: naive.pairwise_gaussian(rows, DELTA, keep=82.0)),
+    ),
+    "GaussianBernstein, max_queries": Subject(
+        PairwiseBAI(DELTA, GaussianBernstein(), max_queries=200),
+        by(lambda rows: naive.pairwise_gaussian(rows, DELTA, max_queries=200)),
+    ),
+    "EmpiricalBernstein": Subject(
+        PairwiseBAI(DELTA, EmpiricalBernstein()), by(lambda rows: naive.pairwise_bounded(rows, DELTA))
+    ),
+    "EmpiricalBernstein, kept, max_rounds": Subject(
+        PairwiseBAI(DELTA, EmpiricalBernstein(), keep=3.0, max_rounds=300),
+        by(lambda rows: naive.pairwise_bounded(rows, DELTA, 3.0, max_rounds=300)),
+    ),
+    "Betting": Subject(PairwiseBAI(DELTA, Betting()), by_bets(Betting())),
+    "Betting, other bounds": Subject(PairwiseBAI(DELTA, BETTING), by_bets(BETTING)),
+    "Betting, pool": Subject(
+        PairwiseBAI(DELTA, BETTING_ON_A_POOL), by_bets(BETTING_ON_A_POOL) | close_together(0.0, 1.0)
+    ),
+    "Betting, kept, zone, epsilon": Subject(
+        PairwiseBAI(DELTA, Betting(), keep=3.0, epsilon=0.05, indifference_zone=0.02),
+        by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
+    ),
+}
+CONVEX: dict[str, Subject] = {
+    "Portfolio": Subject(ConvexBAI(DELTA), by_portfolio(Portfolio())),
+    "Portfolio, kept, epsilon": Subject(
+        ConvexBAI(DELTA, keep=2.0, epsilon=0.3), by_portfolio(Portfolio(), keep=2.0, epsilon=0.3)
+    ),
+    "Portfolio, pool": Subject(
+        ConvexBAI(DELTA, PORTFOLIO_ON_A_POOL), by_portfolio(PORTFOLIO_ON_A_POOL) | close_together(-5.0, 5.0)
+    ),
+    "ConvexBernstein": Subject(ConvexBAI(DELTA, ConvexBernstein(), check_growth=1.1), by_combinations()),
+    "ConvexBernstein, sparse": Subject(
+        ConvexBAI(DELTA, ConvexBernstein(2), keep=1.5, max_rounds=3200), {"n_rounds": 3500, "n_arms": (2, 4)}
+    ),
+}
+BASELINES: dict[str, Subject] = {
+    "HoeffdingRace": Subject(
+        HoeffdingRace(DELTA, 0.01),
+        by(lambda rows: naive.hoeffding_race(rows, DELTA, np.full(rows.shape[1], 0.01))),
+    ),
+    "HoeffdingRace, a variance for each arm": Subject(HoeffdingRace(DELTA, THREE), OF_THREE_ARMS),
+    "LUCB": Subject(LUCB(DELTA, 0.01), by(lambda rows: naive.lucb(rows, DELTA, np.full(rows.shape[1], 0.01)))),
+    "LUCB, a variance for each arm": Subject(LUCB(DELTA, THREE), OF_THREE_ARMS),
+    "VarianceRace": Subject(VarianceRace(DELTA), by(lambda rows: naive.variance_race_gaussian(rows, DELTA))),
+    "VarianceRace, bounded": Subject(
+        VarianceRace(DELTA, "bounded"), by(lambda rows: naive.variance_race_bounded(rows, DELTA))
+    ),
+    "KimNelson": Subject(KimNelson(DELTA, 0.1), by(lambda rows: naive.kim_nelson(rows, DELTA, 0.1, 10))),
+}
+SUBJECTS = (
+    {f"PairwiseBAI, {name}": subject for name, subject in PAIRWISE.items()}
+    | {f"ConvexBAI, {name}": subject for name, subject in CONVEX.items()}
+    | BASELINES
+)
+KINDS: dict[str, Callable[..., Algorithm]] = {
+    type(subject.algorithm).__name__: type(subject.algorithm) for subject in SUBJECTS.values()
+}

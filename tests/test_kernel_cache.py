@@ -1,0 +1,97 @@
+"""Compiled code that is kept on disk follows every source that it is made of, whichever file the change is in."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bestarm
+
+# Each kernel is the smallest of its kind: `lucb` calls no other, `let_leave` and `all_within` are of base.py.
+SCRIPT = """
+import json
+import numpy as np
+import bestarm.board
+from bestarm.kernels import all_within, let_leave, lucb
+
+duel = bestarm.board.new_duel(2)
+lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), duel)
+board = bestarm.board.new_board(2)
+board.last_round[0], board.means[1] = 1, 2.0
+let_leave(board, 1)
+kernels = {"lucb": lucb, "let_leave": let_leave, "all_within": all_within}
+print(json.dumps({
+    "lucb": duel.tally.tolist(),
+    "let_leave": board.parted[0, 1],
+    "all_within": bool(all_within(np.array([[0.5]]), 0.0, 1.0)),
+    "hits": {name: sum(kernel.stats.cache_hits.values()) for name, kernel in kernels.items()},
+    "misses": {name: sum(kernel.stats.cache_misses.values()) for name, kernel in kernels.items()},
+}))
+"""
+EVERY = ("lucb", "let_leave", "all_within")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources, with a cache of its own."""
+    root = tmp_path_factory.mktemp("kernels")
+    source = Path(bestarm.__file__).parent
+    shutil.copytree(source, root / "bestarm", ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def run(package: Path) -> dict[str, Any]:
+    """What an interpreter of its own gets from the kernels, and what it found in the cache."""
+    paths = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=120, env=os.environ | paths
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def change(path: Path, old: str, new: str) -> None:
+    """Change a source, and nothing that a look at its directory could tell: not its size, not its time."""
+    text, times = path.read_text(), path.stat()
+    assert text.count(old) == 1
+    assert len(old) == len(new)
+    path.write_text(text.replace(old, new))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
+    """One test, because each step needs the cache that the step before has left."""
+    first = run(package)
+    assert (first["lucb"], first["let_leave"], first["all_within"]) == ([2, 4], 2.0, True)
+    assert first["misses"] == dict.fromkeys(EVERY, 1)
+    again = run(package)
+    assert again["misses"] == dict.fromkeys(EVERY, 0)
+    assert again["hits"] == dict.fromkeys(EVERY, 1)
+    assert {name: again[name] for name in EVERY} == {name: first[name] for name in EVERY}
+
+    # A constant of board.py that is part of the code of lucb, in kernels/intervals.py: the two counts change places.
+    names = "ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)"
+    change(package / "bestarm/board.py", names, names.replace("ROUNDS, QUERIES", "QUERIES, ROUNDS"))
+    changed = run(package)
+    assert changed["lucb"] == [4, 2]
+    assert changed["misses"] == dict.fromkeys(EVERY, 1)
+
+    # A function of kernels/base.py that let_leave calls.
+    ahead, behind = "board.means[b] - board.means[place]", "board.means[place] - board.means[b]"
+    change(package / "bestarm/kernels/base.py", f"arms[b]] = {ahead}", f"arms[b]] = {behind}")
+    changed = run(package)
+    assert changed["let_leave"] == -2.0
+    assert changed["misses"] == dict.fromkeys(EVERY, 1)
+    assert run(package)["hits"] == dict.fromkeys(EVERY, 1)
+
+
+def test_what_is_no_source_of_a_kernel_does_not_matter(package: Path) -> None:
+    before = run(package)
+    note = package / "bestarm/simulation.py"
+    note.write_text(note.read_text() + "\n# another line\n")
+    assert run(package)["misses"] == before["misses"] | dict.fromkeys(EVERY, 0)
