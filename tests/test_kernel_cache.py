@@ -90,6 +90,22 @@ def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
     assert run(package)["hits"] == dict.fromkeys(EVERY, 1)
 
 
+def kept(package: Path) -> list[str]:
+    return sorted(path.name for path in (package / "cache").rglob("*.nb?"))
+
+
+def test_code_that_was_kept_for_classes_that_are_gone_does_no_harm(package: Path) -> None:
+    run(package)
+    before = kept(package)
+    for path in (package / "bestarm").rglob("*.py"):
+        path.write_text(path.read_text().replace("Duel", "Pair").replace("Board", "Table"))
+    renamed = run(package)
+    assert renamed["misses"] == dict.fromkeys(EVERY, 1)
+    assert renamed["all_within"] is True
+    assert len(kept(package)) == len(before)  # what was kept for the old sources is gone
+    assert not set(kept(package)) & set(before)
+
+
 def test_what_is_no_source_of_a_kernel_does_not_matter(package: Path) -> None:
     before = run(package)
     note = package / "bestarm/simulation.py"

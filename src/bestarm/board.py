@@ -15,15 +15,11 @@ FOREVER = np.iinfo(np.int64).max
 # Places in `Board.tally`.
 ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)
 
+# Places in `Board.limits`.
+MAX_ROUNDS, MAX_QUERIES = range(2)
+
 # Values of `Board.tally[ENDED]`; a game with one candidate left has ended whatever it says.
 GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
-
-
-class Limits(NamedTuple):
-    """The game ends before it would exceed these."""
-
-    max_rounds: int
-    max_queries: int
 
 
 class Thresholds(NamedTuple):
@@ -48,6 +44,7 @@ class Board(NamedTuple):
     beaten_by: NDArray[np.int64]  # by arm
     margin: NDArray[np.float64]  # by arm: by how much the boundary was exceeded
     tally: NDArray[np.int64]  # ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED
+    limits: NDArray[np.int64]  # MAX_ROUNDS, MAX_QUERIES: the game ends before it would exceed these
 
 
 def new_board(n_arms: int) -> Board:
@@ -66,6 +63,7 @@ def new_board(n_arms: int) -> Board:
         beaten_by=np.full(K, -1, dtype=np.int64),
         margin=np.full(K, np.nan),
         tally=np.array([0, 0, K, K, FOREVER, GOING_ON]),
+        limits=np.full(2, FOREVER),
     )
 
 
@@ -115,8 +113,6 @@ class WealthRule(NamedTuple):
     epsilon: float
     scale: float  # brings rewards to length one
     pool: int  # items of a pool without replacement, 0 if rounds are independent
-    bets: NDArray[np.float64]
-    weights: NDArray[np.float64]
     cap: float  # the largest share of a purse that one round can lose
     threshold: float  # of the wealth summed over opponents
 
@@ -129,6 +125,8 @@ class Purse(NamedTuple):
     padded to whole vector registers; what is padded has no wealth.
     """
 
+    bets: NDArray[np.float64]  # (G)
+    weights: NDArray[np.float64]  # (G), of the bets
     log_wealth: NDArray[np.float64]  # (K, G, columns), without the weights
     wealth: NDArray[np.float64]  # (K, G, columns): weight * exp(log_wealth)
     growth: NDArray[np.float64]  # (K, G, columns)
@@ -140,13 +138,15 @@ class Purse(NamedTuple):
 REGISTER = 8
 
 
-def new_purse(n_arms: int, weights: NDArray[np.float64]) -> Purse:
+def new_purse(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64]) -> Purse:
     """A purse before the first bet: wealth one for every pair."""
     columns = -(-n_arms // REGISTER) * REGISTER
     shape = (n_arms, weights.size, columns)
     pairs = np.zeros((n_arms, columns))
     pairs[:, :n_arms] = 1.0 - np.eye(n_arms)
     return Purse(
+        bets=bets,
+        weights=weights,
         log_wealth=np.zeros(shape),
         wealth=weights[:, None] * pairs[:, None, :],
         growth=np.ones(shape),

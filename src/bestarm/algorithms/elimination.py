@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from bestarm.algorithms.data_kind import DataWatch
 from bestarm.algorithms.game import Arms, Game, Rewards
 from bestarm.algorithms.statements import Elimination, Guarantee
-from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON, Limits
+from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON
 from bestarm.checks import check_count
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal
-
-ENDLESS = Limits(FOREVER, FOREVER)
 
 
 def check_budget(max_rounds: int | None, max_queries: int | None) -> None:
@@ -34,20 +32,35 @@ class EliminationGame(Game):
         bounds: tuple[float, float] | None,
         guarantee: Guarantee,
         watch: DataWatch | None = None,
-        limits: Limits = ENDLESS,
+        max_rounds: int | None = None,
+        max_queries: int | None = None,
     ) -> None:
         n_arms = evidence.board.arms.size
         super().__init__(n_arms, bounds, guarantee, watch)
-        if limits.max_queries < n_arms:
-            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {limits.max_queries}")
+        if max_queries is not None and max_queries < n_arms:
+            raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {max_queries}")
         self.evidence = evidence
         self._board = evidence.board
-        self._limits = limits
+        self._max_rounds = FOREVER if max_rounds is None else max_rounds
+        self._max_queries = FOREVER if max_queries is None else max_queries
+        self._board.limits[:] = self._max_rounds, self._max_queries
         self._read_tally()
 
     def _read_tally(self) -> None:
         tally = self._board.tally.tolist()
-        self.n_rounds, self.n_queries, self._n_queried, self._n_candidates, _, self._ended_by = tally
+        self.n_rounds, self.n_queries, self._n_queried, n_candidates, _, ended_by = tally
+        self._reason = self._why_ended(n_candidates, ended_by)
+
+    def _why_ended(self, n_candidates: int, ended_by: int) -> str | None:
+        if ended_by == POOL_EXHAUSTED:
+            return "pool exhausted"
+        if n_candidates == 1:
+            return "decided"
+        if ended_by == WITHIN_EPSILON:
+            return "within epsilon"
+        if self.n_rounds >= self._max_rounds or self.n_queries + self._n_queried > self._max_queries:
+            return "budget"
+        return None
 
     def next_arms(self) -> Arms:
         """The arms that are still queried, in increasing order."""
@@ -56,15 +69,7 @@ class EliminationGame(Game):
     @property
     def reason(self) -> str | None:
         """Why the game has ended, or None while it goes on."""
-        if self._ended_by == POOL_EXHAUSTED:
-            return "pool exhausted"
-        if self._n_candidates == 1:
-            return "decided"
-        if self._ended_by == WITHIN_EPSILON:
-            return "within epsilon"
-        if self.n_rounds >= self._limits.max_rounds or self.n_queries + self._n_queried > self._limits.max_queries:
-            return "budget"
-        return None
+        return self._reason
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -141,7 +146,7 @@ class EliminationGame(Game):
         self._absorb_block(row)
 
     def _absorb_block(self, rows: Rewards) -> int:
-        used = self.evidence.play(rows, self._limits)
+        used = self.evidence.play(rows)
         self._read_tally()
         return used
 
@@ -160,9 +165,6 @@ def comparison_game(
 ) -> EliminationGame:
     """A game by a comparison and what is wanted of it."""
     guarantee = Guarantee(goal.delta, comparison.assumption, goal.epsilon, goal.indifference_zone, comparison.pool)
-    limits = Limits(
-        FOREVER if max_rounds is None else max_rounds,
-        FOREVER if max_queries is None else max_queries,
-    )
     watch = DataWatch(comparison.bounds)
-    return EliminationGame(comparison.evidence(n_arms, goal), comparison.bounds, guarantee, watch, limits)
+    evidence = comparison.evidence(n_arms, goal)
+    return EliminationGame(evidence, comparison.bounds, guarantee, watch, max_rounds, max_queries)

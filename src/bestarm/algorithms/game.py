@@ -147,7 +147,8 @@ class Game:
         if self.n_rounds == 0:
             raise RuntimeError("no arm leads before the first round: call ask() and tell() first")
         candidates = np.array(self.candidates)
-        return int(candidates[np.nanargmax(self.means[candidates])])
+        means = self.means[candidates]
+        return int(candidates[np.argmax(np.where(np.isnan(means), -np.inf, means))])
 
     @property
     def regret_bound(self) -> float | None:
@@ -218,7 +219,8 @@ class Game:
             )
         if arms is not None and not self._may_take(asked):
             raise ValueError(f"the arms of this round are {self._due().tolist()}, got {asked.tolist()}")
-        row = np.full((1, self.n_arms), values[0])  # columns not asked hold nothing that could be refused
+        row = np.empty((1, self.n_arms))
+        row.fill(values[0])  # columns not asked hold nothing that could be refused
         row[0, asked] = values
         check_rewards(row, self.bounds, self.n_rounds)
         self._asked = None

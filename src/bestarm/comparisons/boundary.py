@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import QUERIED, ROUNDS, Limits, PairRule, Thresholds
+from bestarm.board import QUERIED, ROUNDS, PairRule, Thresholds
 from bestarm.comparisons.evidence import Evidence, Goal, Role, shared_rounds
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ def in_chunks(
 class BoundaryEvidence(Evidence):
     """Moments of the arms, judged by a boundary.
 
-    The kernel is called with the rows, the thresholds of their rounds, the limits, the board, and what is its own; it
+    The kernel is called with the rows, the slopes and offsets of their rounds, the board, and what is its own; it
     returns the number of rows used.
     """
 
@@ -77,13 +77,13 @@ class BoundaryEvidence(Evidence):
         self._kernel = kernel
         self._own = own
 
-    def play(self, rows: Array, limits: Limits) -> int:
+    def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
         board, used = self.board, 0
         for block, thresholds in in_chunks(
             rows, self._boundary, board.arms.size, self._delta, int(board.tally[ROUNDS])
         ):
-            played = self._kernel(block, thresholds, limits, board, *self._own)
+            played = self._kernel(block, *thresholds, board, *self._own)
             used += played
             if played < len(block):
                 break

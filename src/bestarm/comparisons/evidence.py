@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import ROUNDS, Board, Limits, new_board
+from bestarm.board import ROUNDS, Board, new_board
 
 Role = Literal["pairs", "combinations"]
 
@@ -33,7 +33,7 @@ class Evidence(ABC):
         self.board: Board = new_board(n_arms)
 
     @abstractmethod
-    def play(self, rows: NDArray[np.float64], limits: Limits) -> int:
+    def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
 
     def lead_bound(self, i: int, j: int, simultaneous: bool) -> float | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import Limits, Wealth, WealthRule, new_folio, new_purse
+from bestarm.board import Wealth, WealthRule, new_folio, new_purse
 from bestarm.comparisons.evidence import Evidence, Goal, shared_rounds
 
 if TYPE_CHECKING:
@@ -35,24 +35,22 @@ class WealthEvidence(Evidence):
             epsilon=goal.epsilon * scale,
             scale=scale,
             pool=betting.pool or 0,
-            bets=np.array(betting.bets),
-            weights=np.array(betting.weights),
             cap=CAP,
             threshold=(self.board.arms.size - 1) / goal.delta,
         )
 
     def _state(self) -> Wealth:
-        n_arms, weights = self.board.arms.size, self.rule.weights
+        n_arms, bets, weights = self.board.arms.size, np.array(self._betting.bets), np.array(self._betting.weights)
         return Wealth(
             sums=np.zeros((n_arms, n_arms)),
-            purse=new_purse(n_arms, weights),
-            near=new_purse(n_arms if self.rule.epsilon > 0 else 1, weights),
+            purse=new_purse(n_arms, bets, weights),
+            near=new_purse(n_arms if self.rule.epsilon > 0 else 1, bets, weights),
             folio=new_folio(0),
         )
 
-    def play(self, rows: NDArray[np.float64], limits: Limits) -> int:
+    def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        used = int(self._kernel(rows, limits, self.board, self.state, self.rule))
+        used = int(self._kernel(rows, self.board, *self.state, self.rule))
         self._seen.append(rows[:used].copy())
         return used
 
@@ -72,7 +70,7 @@ class WealthEvidence(Evidence):
         """How fast the wealth on a lead grows, per round, given the variance of the difference: of the best bet."""
         lead, variance = lead * self.rule.scale, variance * self.rule.scale**2
         square = variance + lead**2
-        bet = min(float(self.rule.bets.max()), lead / square)  # to second order
+        bet = min(max(self._betting.bets), lead / square)  # to second order
         return bet * lead - bet**2 * square / 2.0
 
     def forget(self, arm: int) -> None:

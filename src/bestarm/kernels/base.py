@@ -6,7 +6,18 @@ disk. Rows hold the rewards of *all* arms, but only the columns of the arms quer
 
 import numpy as np
 
-from bestarm.board import CANDIDATES, ENDED, FOREVER, GOING_ON, NEXT_LEAVE, QUERIED, QUERIES, ROUNDS
+from bestarm.board import (
+    CANDIDATES,
+    ENDED,
+    FOREVER,
+    GOING_ON,
+    MAX_QUERIES,
+    MAX_ROUNDS,
+    NEXT_LEAVE,
+    QUERIED,
+    QUERIES,
+    ROUNDS,
+)
 from bestarm.kernels.compiling import compiled, summing
 
 LONG = 9e18  # rounds beyond any game, and still an integer
@@ -120,12 +131,12 @@ def _move_behind(board, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def may_go_on(board, limits):  # type: ignore[no-untyped-def]
+def may_go_on(board):  # type: ignore[no-untyped-def]
     """Whether there is another round: the game is undecided and the budget allows it."""
-    tally = board.tally
+    tally, limits = board.tally, board.limits
     return (
         tally[CANDIDATES] > 1
         and tally[ENDED] == GOING_ON
-        and tally[ROUNDS] < limits.max_rounds
-        and tally[QUERIES] + tally[QUERIED] <= limits.max_queries
+        and tally[ROUNDS] < limits[MAX_ROUNDS]
+        and tally[QUERIES] + tally[QUERIED] <= limits[MAX_QUERIES]
     )

@@ -5,9 +5,12 @@ holds that of other files too. Here the code is kept for one state of *all* the 
 a change or an upgrade everything is compiled anew, and nobody runs a stale kernel.
 """
 
+import glob
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from numba import config, njit
@@ -19,19 +22,32 @@ def _fingerprint() -> str:
     package = files("bestarm")
     kernels = sorted(path.name for path in package.joinpath("kernels").iterdir() if path.name.endswith(".py"))
     sources = [package / "board.py", *(package / "kernels" / name for name in kernels)]
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 
 SOURCES = _fingerprint()
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one kernel, fresh as long as no source of any kernel has changed."""
+    """Numba's cache of one kernel, in files whose names hold the state of the sources.
+
+    Files of another state are never opened: they may speak of classes that are gone. They are removed when new code is
+    kept; the folder belongs to this installation alone.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        name = self._impl.filename_base
+        self._kernel = self._impl.filename_base
+        name = f"{self._kernel}.{SOURCES}"
         self._cache_file = IndexDataCacheFile(self._cache_path, name, SOURCES)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code, and nothing of older sources."""
+        super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        for path in Path(self._cache_path).glob(f"{glob.escape(self._kernel)}.*"):
+            if SOURCES not in path.name:
+                with suppress(OSError):  # another process may be at it
+                    path.unlink()
 
 
 def _kept(**options: Any) -> Any:

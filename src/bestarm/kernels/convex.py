@@ -261,14 +261,14 @@ def _judge_convex(board, t, slope, offset, search, rule):  # type: ignore[no-unt
 
 
 @compiled
-def race_convex(rows, thresholds, limits, board, search, rule):  # type: ignore[no-untyped-def]
+def race_convex(rows, slopes, offsets, board, search, rule):  # type: ignore[no-untyped-def]
     """Play rounds where an arm is out when a convex combination of the others is certified to beat it.
 
     Returns the rows used.
     """
-    tally, slopes, offsets, next_check = board.tally, thresholds.slopes, thresholds.offsets, search.next_check
+    tally, next_check = board.tally, search.next_check
     for r in range(rows.shape[0]):
-        if not may_go_on(board, limits):
+        if not may_go_on(board):
             return r
         t = begin_round(rows, r, board)
         absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)

@@ -9,16 +9,16 @@ from bestarm.kernels.moments import absorb_own_squares, begin_round
 
 
 @compiled
-def race_intervals(rows, thresholds, limits, board, learn):  # type: ignore[no-untyped-def]
+def race_intervals(rows, slopes, offsets, board, learn):  # type: ignore[no-untyped-def]
     """Play rounds with an interval for each arm, ``mean -+ (slope_t * sd + offset_t)``: ``j`` beats ``i`` from above.
 
     The standard deviations are learned, or with ``learn`` false ``board.own`` holds the known variances. Beaten arms
     leave at once. Returns the rows used.
     """
     arms, means, own, tally = board.arms, board.means, board.own, board.tally
-    slopes, offsets, sd = thresholds.slopes, thresholds.offsets, np.empty(arms.size)
+    sd = np.empty(arms.size)
     for r in range(rows.shape[0]):
-        if not may_go_on(board, limits):
+        if not may_go_on(board):
             return r
         t = begin_round(rows, r, board)
         m = tally[QUERIED]

@@ -35,7 +35,7 @@ def absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyp
             squares[a, b] += weight * d * d
 
 
-@compiled
+@inlined
 def absorb_own_squares(weight, m, deviation, own):  # type: ignore[no-untyped-def]
     """The same for the arms alone."""
     for a in range(m):

@@ -69,13 +69,13 @@ def _leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-unt
 
 
 @compiled
-def race_pairs(rows, thresholds, limits, board, rule):  # type: ignore[no-untyped-def]
-    """Play rounds by a `PairRule`, with the thresholds of the rounds of ``rows``. Returns the rows used."""
+def race_pairs(rows, slopes, offsets, board, rule):  # type: ignore[no-untyped-def]
+    """Play rounds by a `PairRule`, with slopes and offsets of the rounds of ``rows``. Returns the rows used."""
     means, own, squares = board.means, board.own, board.squares
     bar, deviation, tally = board.bar, board.deviation, board.tally
-    slopes, offsets, zone, epsilon, linear = thresholds.slopes, thresholds.offsets, rule.zone, rule.epsilon, rule.linear
+    zone, epsilon, linear = rule.zone, rule.epsilon, rule.linear
     for r in range(rows.shape[0]):
-        if not may_go_on(board, limits):
+        if not may_go_on(board):
             return r
         t = begin_round(rows, r, board)
         m = tally[QUERIED]

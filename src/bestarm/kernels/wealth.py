@@ -42,40 +42,45 @@ def _bet(i, bets, gain, largest, wealth, growth, total):  # type: ignore[no-unty
 
 
 @inlined
-def _fold(i, weights, purse):  # type: ignore[no-untyped-def]
+def _fold(i, purse):  # type: ignore[no-untyped-def]
     """Take the growth of the bets against ``i`` into their logarithms."""
     for j in range(purse.log_wealth.shape[0]):
         if j != i:
-            for g in range(weights.size):
+            for g in range(purse.weights.size):
                 purse.log_wealth[i, g, j] += np.log(purse.growth[i, g, j])
-                purse.wealth[i, g, j] = weights[g] * np.exp(purse.log_wealth[i, g, j])
+                purse.wealth[i, g, j] = purse.weights[g] * np.exp(purse.log_wealth[i, g, j])
                 purse.growth[i, g, j] = 1.0
 
 
 @inlined
-def _set_gains(i, nu, differences, board, purse, cap):  # type: ignore[no-untyped-def]
+def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore[no-untyped-def]
     """What the bets against ``i`` gain in a round that is independent of the past; 0 for arms not queried."""
-    arms, gain, largest = board.arms, purse.gain, purse.largest
     most = cap / (1.0 + nu) if nu > -1.0 else np.inf
     for j in range(gain.size):
         gain[j] = 0.0
         largest[j] = most
-    for b in range(board.tally[QUERIED]):
+    for b in range(m):
         gain[arms[b]] = differences[arms[b]] - nu
     gain[i] = 0.0
 
 
-@inlined
-def _set_pool_gains(i, t, nu, differences, board, sums, purse, rule):  # type: ignore[no-untyped-def]
-    """The same when the rounds are a pool without replacement: the null mean follows what is left of it."""
-    arms, gain, largest = board.arms, purse.gain, purse.largest
+@compiled
+def _set_null_means(i, m, arms, nu, pool, t, sums, null_means):  # type: ignore[no-untyped-def]
+    """The null mean of each difference in this round of a pool without replacement: it follows what is left of it."""
+    for b in range(m):
+        null_means[arms[b]] = _null_mean(nu, pool, t, sums[i, arms[b]])
+
+
+@compiled
+def _set_pool_gains(i, m, arms, differences, cap, gain, largest):  # type: ignore[no-untyped-def]
+    """The same as `_set_gains` with null means of their own, which ``largest`` holds before."""
     for j in range(gain.size):
         gain[j] = 0.0
-    for b in range(board.tally[QUERIED]):
+    for b in range(m):
         j = arms[b]
-        y = _null_mean(nu, rule.pool, t, sums[i, j])
+        y = largest[j]
         gain[j] = differences[j] - y
-        largest[j] = rule.cap / (1.0 + y) if y > -1.0 else np.inf
+        largest[j] = cap / (1.0 + y) if y > -1.0 else np.inf
     gain[i] = 0.0
 
 
@@ -86,22 +91,24 @@ def _bet_against(i, t, nu, differences, board, sums, purse, rule):  # type: igno
     Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
     that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
+    arms, m, gain, largest = board.arms, board.tally[QUERIED], purse.gain, purse.largest
     if rule.pool == 0:
-        _set_gains(i, nu, differences, board, purse, rule.cap)
+        _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
     else:
-        _set_pool_gains(i, t, nu, differences, board, sums, purse, rule)
-    _bet(i, rule.bets, purse.gain, purse.largest, purse.wealth, purse.growth, purse.total)
+        _set_null_means(i, m, arms, nu, rule.pool, t, sums, largest)
+        _set_pool_gains(i, m, arms, differences, rule.cap, gain, largest)
+    _bet(i, purse.bets, gain, largest, purse.wealth, purse.growth, purse.total)
     if rule.pool > 0:
-        for b in range(board.tally[QUERIED]):
-            j = board.arms[b]
+        for b in range(m):
+            j = arms[b]
             if j != i and _null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
                 purse.total[i, j] = np.inf
     if t % FOLD == 0:
-        _fold(i, rule.weights, purse)
+        _fold(i, purse)
 
 
 @inlined
-def _bet_on_all(rows, r, t, board, state, rule):  # type: ignore[no-untyped-def]
+def _bet_on_all(rows, r, t, board, sums, purse, near, rule):  # type: ignore[no-untyped-def]
     """Bet against every candidate, in the purse and, with epsilon, in the one that shows who is near."""
     differences = board.deviation  # free after the means
     for a in range(board.tally[QUERIED]):
@@ -111,17 +118,17 @@ def _bet_on_all(rows, r, t, board, state, rule):  # type: ignore[no-untyped-def]
         for b in range(board.tally[QUERIED]):
             j = board.arms[b]
             differences[j] = (rows[r, j] - rows[r, i]) * rule.scale
-        _bet_against(i, t, -rule.zone, differences, board, state.sums, state.purse, rule)
+        _bet_against(i, t, -rule.zone, differences, board, sums, purse, rule)
         if rule.epsilon > 0.0:
-            _bet_against(i, t, -rule.epsilon, differences, board, state.sums, state.near, rule)
+            _bet_against(i, t, -rule.epsilon, differences, board, sums, near, rule)
         for b in range(board.tally[QUERIED]):
-            state.sums[i, board.arms[b]] += differences[board.arms[b]]
+            sums[i, board.arms[b]] += differences[board.arms[b]]
 
 
 @compiled
-def _invest(rows, r, t, board, state, rule):  # type: ignore[no-untyped-def]
+def _invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
     """One round of the portfolios, with the bets chosen before it; no more than the cap of one can be lost."""
-    arms, m, sums, folio = board.arms, board.tally[QUERIED], state.sums, state.folio
+    arms, m = board.arms, board.tally[QUERIED]
     for a in range(m):
         if board.bar[a] > 0.0:
             continue
@@ -169,14 +176,14 @@ def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _judge_wealth(board, state, rule, t):  # type: ignore[no-untyped-def]
+def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
 
     With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number. A portfolio
     counts as much as all pairs together.
     """
     K, found = board.arms.size, False
-    sums, purse, folio, zone, threshold = state.sums, state.purse, state.folio, rule.zone, rule.threshold
+    zone, threshold = rule.zone, rule.threshold
     for a in range(board.tally[QUERIED]):
         i = board.arms[a]
         if board.bar[a] > 0.0:
@@ -218,28 +225,28 @@ def _settle(board, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def race_wealth(rows, limits, board, state, rule):  # type: ignore[no-untyped-def]
+def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no-untyped-def]
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
     With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
     rounds. With a folio of all arms half of the wealth is in portfolios. Returns the rows used.
     """
-    tally, folio = board.tally, state.folio
+    tally = board.tally
     for r in range(rows.shape[0]):
-        if not may_go_on(board, limits):
+        if not may_go_on(board):
             return r
         t = begin_round(rows, r, board)
         if folio.log_wealth.size == board.arms.size:
             absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
-            _invest(rows, r, t, board, state, rule)
+            _invest(rows, r, t, board, sums, folio, rule)
             if t == folio.renewal[0]:
                 _renew_bets(t, board, folio, rule.scale)
                 folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
-        _bet_on_all(rows, r, t, board, state, rule)
-        if _judge_wealth(board, state, rule, t):
+        _bet_on_all(rows, r, t, board, sums, purse, near, rule)
+        if _judge_wealth(board, sums, purse, folio, rule, t):
             eliminate(board, rule.keep, t)
         if tally[CANDIDATES] > 1:
-            if rule.epsilon > 0.0 and _leader_near(board, state.near, rule.threshold):
+            if rule.epsilon > 0.0 and _leader_near(board, near, rule.threshold):
                 tally[ENDED] = WITHIN_EPSILON
             elif t == rule.pool:
                 _settle(board, t)

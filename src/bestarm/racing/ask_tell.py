@@ -155,8 +155,12 @@ class Race:
                 taken.append((opened, arm, self._score_of_failure(), str(outcome)))
         if self._store is not None and taken:
             self._save(self._store, taken)
+        fill = self.state.record.fill
         for opened, arm, score, failure in taken:
-            self.state.enter(opened, arm, score, failure)
+            if failure is None and score is not None:
+                fill(opened.wanted.pop(arm), score)
+            else:
+                self.state.enter(opened, arm, score, failure)
         self._absorb()
         if first_failure is not None and not self.finished:
             raise first_failure

@@ -67,6 +67,17 @@ class Evaluation:
         called = getattr(self.function, "__call__", None)  # noqa: B004
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(called)
 
+    def once(self, arm: Any, item: Any, name: str, text: str) -> Outcome:
+        """The score of one arm, or what went wrong, in one attempt."""
+        try:
+            value = self.function(arm, item)
+        except Exception as error:
+            return failed_call(name, text, error)
+        low, high = self.bounds or REAL
+        if type(value) is float and low <= value <= high:
+            return value  # the common case, without further calls
+        return checked_score(value, self.bounds, name, text)
+
     def __call__(self, call: Call) -> list[Outcome]:
         """The scores of the arms of a call, or what went wrong, after so many attempts."""
         for attempt in range(self.retries + 1):
@@ -75,9 +86,6 @@ class Evaluation:
             except Exception as error:
                 outcomes = _failed(call, error, attempt)
             else:
-                low, high = self.bounds or REAL
-                if type(value) is float and not self.jointly and low <= value <= high:
-                    return [value]  # the common case, without further calls
                 outcomes = self._scores(value, call)
             if not self._again(outcomes, attempt):
                 break

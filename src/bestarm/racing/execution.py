@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from bestarm.inputs.options import Options
-from bestarm.inputs.scores import EvaluationError, Outcome, failed_call
+from bestarm.inputs.scores import Outcome, failed_call, is_failure
 from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.result import RaceResult
@@ -119,40 +119,54 @@ class _Runner:
             for todo in race.ask():
                 if race.reason is not None:  # by the round before it
                     return
-                calls = self._calls(todo)
+                outcomes = self._outcomes(todo)
                 batch: Batch = []
                 try:
-                    while self._evaluate_some(calls, batch):
+                    while self._evaluate_some(outcomes, batch):
                         done, batch = batch, []
                         race.take(done)
                 finally:
                     race.take(batch)
                 self.show()
 
-    def _evaluate_some(self, calls: Iterator[Call], batch: Batch) -> bool:
-        """Evaluate until there is something to store at once; False when there are no more calls."""
+    def _evaluate_some(self, outcomes: Iterator[Batch], batch: Batch) -> bool:
+        """Evaluate until there is something to store at once; False when the round is evaluated."""
         begun = time.monotonic()
         with self.pausing:
-            for call in calls:
+            for made in outcomes:
+                batch += made
                 failed = False
-                for arm, outcome in zip(call.arms, self.evaluation(call), strict=True):
-                    batch.append((call.number, arm, outcome))
-                    failed = failed or outcome.__class__ is EvaluationError
+                for _, _, outcome in made:
+                    failed = failed or is_failure(outcome)
                 if failed or time.monotonic() - begun > SAVE_AFTER:
                     return True
         return False
 
+    def _outcomes(self, todo: Round) -> Iterator[Batch]:
+        """Evaluate a round call by call."""
+        evaluation, number = self.evaluation, todo.number
+        if evaluation.jointly or evaluation.retries:
+            for call in self._calls(todo):
+                yield [(number, arm, outcome) for arm, outcome in zip(call.arms, evaluation(call), strict=True)]
+            return
+        arms, item, text = self.race.arms, todo.item, self.race.state.find(number).text
+        for arm in self._wanted(number):
+            yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm], text))]
+
+    def _wanted(self, number: int) -> list[int]:
+        """The arms of a round, in the order of their evaluation."""
+        wanted = list(self.race.state.find(number).wanted)
+        if self.evaluation.shuffled:
+            luck = random.Random(f"{self.race.state.settings.seed} {number}")  # noqa: S311 - no secrets here
+            luck.shuffle(wanted)
+        return wanted
+
     def _calls(self, todo: Round) -> Iterator[Call]:
         """The calls that a round takes, in their order."""
-        opened = self.race.state.find(todo.number)
-        values, names = self.race.arms.values, self.race.arms.names
-        wanted = list(opened.wanted)
-        if self.evaluation.shuffled:
-            luck = random.Random(f"{self.race.state.settings.seed} {todo.number}")  # noqa: S311 - no secrets here
-            luck.shuffle(wanted)
+        values, names, wanted = self.race.arms.values, self.race.arms.names, self._wanted(todo.number)
         for arms in [tuple(wanted)] if self.evaluation.jointly else [(arm,) for arm in wanted]:
             given, called = tuple([values[arm] for arm in arms]), tuple([names[arm] for arm in arms])
-            yield Call(todo.number, arms, given, called, todo.item, opened.text)
+            yield Call(todo.number, arms, given, called, todo.item, self.race.state.find(todo.number).text)
 
     def on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
         """Start all that may be evaluated now, and take what is done, until the race has ended."""

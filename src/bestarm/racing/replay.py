@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import EliminationGame, Game
+from bestarm.inputs.items import LONGEST_TEXT
 from bestarm.inputs.scores import EvaluationError
 from bestarm.racing.record import Record
 
@@ -122,13 +123,13 @@ def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str],
     told = rewards(scores, game.bounds, lower_is_better)
     if game.shrinks:
         used = game.play(told)
-        return Record.of_table(scores[:used], game.counts, items[:used])
+        return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
     record = Record()
     for row, reward, item in zip(scores, told, items, strict=True):
         if game.finished:
             break
         asked = game.ask()
-        first = record.open(item, asked.tolist())
+        first = record.open(item[:LONGEST_TEXT], asked.tolist())
         for place, arm in enumerate(asked.tolist(), start=first):
             record.fill(place, float(row[arm]))
         game.tell(reward[asked])

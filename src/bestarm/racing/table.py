@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from bestarm.checks import check_choice, check_count, check_flag
 from bestarm.inputs.arms import race_arms
-from bestarm.inputs.items import Items, digest, item_text, shuffled
+from bestarm.inputs.items import Items, digest, shuffled
 from bestarm.inputs.options import Options, TableOptions, choose_algorithm, known_options
 from bestarm.inputs.tables import MISSING, OF_TABLE, ScoreTable, check_within, score_table, table_bounds, without_gaps
 from bestarm.racing.replay import race_recorded
@@ -71,7 +71,7 @@ def _race(table: ScoreTable, options: Options) -> RaceResult:
     settings = race_settings(options, Items("pool", iter(()), n_items, digest(table.items)), digest(table.arms))
     state = RaceState(start_game(settings, len(table.arms), options.bounds), settings, iter(()))
     order = shuffled(n_items, settings.seed)
-    items = [item_text(table.items[row]) for row in order]
+    items = [table.items[row] for row in order]
     state.record = race_recorded(state.game, table.scores[order], items, settings.lower_is_better)
     state.spent = state.game.n_queries
     state.ran_out = "pool exhausted"

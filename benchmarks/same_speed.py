@@ -1,0 +1,186 @@
+"""Is one commit as fast as another? ``python benchmarks/same_speed.py BEFORE [AFTER]``
+
+Measures the same work with two source trees in turns, each in an interpreter of its own that stays open, and prints the
+ratio of their processor times, after over before: machines are noisy, ratios within one run less so. BEFORE and AFTER
+are git revisions or folders with a ``src/bestarm`` in them; AFTER is the working tree by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TURNS = 15
+BOUNDS = (0.0, 1.0)
+
+
+def coin(arm: int, seed: int) -> float:
+    """A score at once: bits of the seed of a round, equal arms, so that no race is decided."""
+    return (0.0, 1.0)[seed >> 2 * arm & 1]
+
+
+def race(n_rounds: int, n_arms: int = 10, **options: Any) -> None:
+    """A race that goes on until its budget is spent."""
+    import bestarm
+
+    bestarm.race(coin, range(n_arms), max_queries=n_arms * n_rounds, progress=False, **options)
+
+
+def on_threads(bounds: tuple[float, float] | None) -> None:
+    """The same with four rounds in flight on four threads."""
+    with ThreadPoolExecutor(4) as pool:
+        race(200, bounds=bounds, executor=pool, in_flight=4)
+
+
+def works(folder: Path) -> dict[str, Callable[[], object]]:
+    """What is measured."""
+    import numpy as np
+
+    import bestarm
+
+    names = iter(range(10**9))
+    equal = bestarm.GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10))
+    coins = bestarm.TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
+    rows = {
+        "gaussian": equal.draw(20_480, np.random.default_rng(0)),
+        "coins": coins.draw(20_480, np.random.default_rng(0)),
+    }
+    means = np.linspace(0.5, 0.25, 20)
+    many = bestarm.BernoulliArms(means, bestarm.bernoulli_variances(means).independent)
+    rows["many"] = many.draw(20_000, np.random.default_rng(0))
+    figure1 = bestarm.equicorrelated_arms(10, 0.5)
+    kept = {}
+    for n_arms in (10, 2):
+        for bounds in (None, BOUNDS):
+            kept[n_arms, bounds] = folder / f"{n_arms} {bounds}.sqlite"
+            race(20_000 // n_arms, n_arms, bounds=bounds, store=kept[n_arms, bounds])
+
+    def game(algorithm: Any, kind: str) -> Callable[[], object]:
+        return lambda: algorithm.start(rows[kind].shape[1]).play(rows[kind])
+
+    def resume(n_arms: int, bounds: Any) -> None:
+        with bestarm.Race(range(n_arms), bounds=bounds, store=kept[n_arms, bounds], max_queries=10**6):
+            pass
+
+    found: dict[str, Callable[[], object]] = {}
+    for bounds, what in ((None, "no bounds"), (BOUNDS, "bounds")):
+        found[f"race of 1,000 rounds, K = 10, {what}"] = partial(race, 1000, bounds=bounds)
+        found[f"race of 200 rounds on four threads, {what}"] = partial(on_threads, bounds)
+        for n_arms in (10, 2):
+            found[f"resume of 20,000 scores, K = {n_arms}, {what}"] = partial(resume, n_arms, bounds)
+    found["stored race of 100 rounds"] = lambda: race(100, store=folder / f"race{next(names)}.sqlite")
+    found["load_result of 20,000 scores"] = lambda: bestarm.load_result(kept[10, BOUNDS])
+    found["race_table, 5,000 x 10"] = lambda: bestarm.race_table(coins.scores)
+    for name, algorithm, kind in (
+        ("GaussianBernstein", bestarm.PairwiseBAI(1e-12, bestarm.GaussianBernstein()), "gaussian"),
+        ("StudentMixture", bestarm.PairwiseBAI(1e-12, bestarm.StudentMixture()), "gaussian"),
+        ("Betting", bestarm.PairwiseBAI(1e-12, bestarm.Betting()), "coins"),
+        ("Betting on a pool", bestarm.PairwiseBAI(1e-12, bestarm.Betting(pool=30_000)), "coins"),
+        ("Portfolio", bestarm.ConvexBAI(1e-12, bestarm.Portfolio()), "coins"),
+        ("ConvexBernstein", bestarm.ConvexBAI(0.05, bestarm.ConvexBernstein(), keep=98, check_growth=1.0), "many"),
+        ("LUCB", bestarm.LUCB(1e-12), "gaussian"),
+        ("VarianceRace", bestarm.VarianceRace(1e-12), "gaussian"),
+        ("KimNelson", bestarm.KimNelson(0.05, 1e-6), "gaussian"),
+    ):
+        found[f"game of 20,000 rounds, {name}"] = game(algorithm, kind)
+    sharp = bestarm.PairwiseBAI(0.1)
+    found["simulate, 200 games of Figure 1"] = lambda: bestarm.simulate(sharp, figure1, 200, progress=False)
+    return found
+
+
+def serve() -> None:
+    """Do what is asked on standard input, and answer with seconds."""
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        known = works(Path(folder))
+        for work in known.values():
+            work()  # compiled
+        sys.stdout.write(json.dumps(list(known)) + "\n")
+        sys.stdout.flush()
+        for line in sys.stdin:
+            begun = time.process_time()
+            known[line.strip()]()
+            sys.stdout.write(f"{time.process_time() - begun}\n")
+            sys.stdout.flush()
+
+
+@contextmanager
+def tree(name: str) -> Iterator[Path]:
+    """The folder of a source tree: one that is there, or a revision checked out for the time being."""
+    if (Path(name) / "src" / "bestarm").is_dir():
+        yield Path(name).resolve()
+        return
+    git = ["git", "-C", str(ROOT), "worktree"]
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder) / "tree"
+        subprocess.run([*git, "add", "--quiet", "--detach", str(where), name], check=True)
+        try:
+            yield where
+        finally:
+            subprocess.run([*git, "remove", "--force", str(where)], check=True)
+
+
+@contextmanager
+def server(source: Path) -> Iterator[subprocess.Popen[str]]:
+    """An interpreter that imports bestarm from this tree and does what it is asked."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PYTHONPATH": str(source / "src"), "NUMBA_CACHE_DIR": cache}
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            yield process
+
+
+def answer(process: subprocess.Popen[str], work: str) -> float:
+    """How long some work takes there."""
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the interpreter has no pipes")
+    process.stdin.write(work + "\n")
+    process.stdin.flush()
+    return float(process.stdout.readline())
+
+
+def main() -> None:
+    """Measure in turns, and print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("before", nargs="?", default="HEAD")
+    parser.add_argument("after", nargs="?", default=str(ROOT))
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    given = parser.parse_args()
+    if given.serve:
+        serve()
+        return
+    with ExitStack() as stack:
+        trees = [stack.enter_context(tree(name)) for name in (given.before, given.after)]
+        two = [stack.enter_context(server(source)) for source in trees]
+        names = [json.loads(process.stdout.readline()) for process in two if process.stdout is not None]
+        print(f"{'work':<48}{'before, ms':>12}{'after, ms':>12}{'after / before':>16}")
+        for work in names[0]:
+            turns = [[answer(process, work) for process in (two if k % 2 else two[::-1])] for k in range(given.turns)]
+            pairs = [turn if k % 2 else turn[::-1] for k, turn in enumerate(turns)]
+            before, after = (1e3 * statistics.median(column) for column in zip(*pairs, strict=True))
+            ratio = statistics.median(second / first for first, second in pairs)
+            print(f"{work:<48}{before:>12.1f}{after:>12.1f}{ratio:>16.3f}", flush=True)
+        for process in two:
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+if __name__ == "__main__":
+    main()
