@@ -13,6 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.arms import Arms, difference_variances
 from bestarm.checks import check_open_unit, finite_vector, refuse_first
 
+__all__ = [
+    "bound_b1",
+    "bound_b2",
+    "bound_convex",
+    "bound_g1",
+    "bound_g2",
+    "bounded_costs",
+    "bounded_costs_appendix",
+    "bounded_rounds",
+    "convex_cost",
+    "gaussian_costs",
+    "gaussian_costs_appendix",
+    "lower_bound_bernoulli",
+    "lower_bound_gaussian",
+]
+
 Matrix = NDArray[np.float64]
 
 
