@@ -251,7 +251,7 @@ def faults(page: Page, width: int, seen: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """Render, look, print one row a page and width."""
+    """Render, look, print one row per page and width."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("figures/pages"), help="folder for the screenshots")
     parser.add_argument("--only", default="", help="only pages with this in their name")

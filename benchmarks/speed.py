@@ -103,7 +103,7 @@ def endless_game(n_arms: int) -> Game:
 
 
 def cost_per_round(n_arms: int) -> tuple[float, float]:
-    """Microseconds a round of drawing and of the game, nobody eliminated."""
+    """Microseconds per round of drawing and of the game, nobody eliminated."""
     arms = bestarm.GaussianArms(np.zeros(n_arms), 0.5 + 0.5 * np.eye(n_arms))
     rng = np.random.default_rng(0)
     game = endless_game(n_arms)
@@ -166,7 +166,7 @@ def ratios() -> Table:
         cached = interpreter(FIRST_GAME, NUMBA_CACHE_DIR=empty)
 
     table = Table(
-        title=f"Figure 1, K = 10, correlation 0.5, the paper's Gaussian rule ({1e9 * playing / rounds:.0f} ns a round)"
+        title=f"Figure 1, K = 10, correlation 0.5, the Gaussian rule ({1e9 * playing / rounds:.0f} ns per round)"
     )
     for heading in ("what", "measured", "asked"):
         table.add_column(heading, justify="left" if heading == "what" else "right")
@@ -213,7 +213,7 @@ def convex() -> Table:
 def costs() -> Table:
     """Cost of a round against the number of arms."""
     table = Table(title="Cost of a round against K, nobody eliminated, µs")
-    for heading in ("K", "drawing", "game", "game / drawing", "game, ns a pair"):
+    for heading in ("K", "drawing", "game", "game / drawing", "game, ns per pair"):
         table.add_column(heading, justify="right")
     for n_arms in (10, 30, 100, 300):
         drawing, playing = cost_per_round(n_arms)

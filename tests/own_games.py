@@ -139,7 +139,7 @@ class FarBehind(Game):
     def no_disqualification(self) -> str | None:
         return None
 
-    def _take_out(self, arm: int) -> None:
+    def take_out(self, arm: int) -> None:
         self._disqualified.add(arm)
 
 
@@ -303,7 +303,7 @@ class GuessesTheNextRound(FarBehind):
 
 
 class DisqualifiesInName(FarBehind):
-    def _take_out(self, arm: int) -> None:
+    def take_out(self, arm: int) -> None:
         pass
 
 

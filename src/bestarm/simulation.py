@@ -58,7 +58,7 @@ class _Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Simulation:
-    """The outcome of many games, one entry a game.
+    """The outcome of many games, one entry per game.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Simulation:
         return float(self.queries.std(ddof=1) / np.sqrt(self.repetitions))
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a game, as a pandas data frame (``pip install 'bestarm[frames]'``)."""
+        """One row per game, as a pandas data frame (``pip install 'bestarm[frames]'``)."""
         try:
             import pandas
         except ImportError as error:
@@ -183,7 +183,7 @@ def simulate(
     arms : what the rewards are drawn from
     repetitions : number of games
     seed : a whole number, at least 0
-    executor : any `concurrent.futures.Executor`; by default threads, one a core (the compiled loops release the GIL)
+    executor : any `concurrent.futures.Executor`; by default threads, one per core (the compiled loops release the GIL)
     progress : whether to show a progress bar on the standard error stream; by default only on a terminal
 
     Examples
@@ -216,7 +216,7 @@ def _play_batch(
         winners=np.empty(n, dtype=np.int64),
         candidates=np.zeros((n, arms.n_arms), dtype=np.bool_),
         contradictions=np.zeros(n, dtype=np.bool_),
-        reasons=np.full(n, "", dtype="<U16"),
+        reasons=np.full(n, "", dtype="<U32"),
     )
     for k, repetition in enumerate(repetitions):
         game = play_game(algorithm, arms, repetition_rng(seed, int(repetition)), stop)

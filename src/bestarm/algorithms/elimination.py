@@ -150,7 +150,8 @@ class EliminationGame(Game):
         self._read_tally()
         return used
 
-    def _take_out(self, arm: int) -> None:
+    def take_out(self, arm: int) -> None:
+        """Query an arm no more, and let nobody be beaten by it."""
         self.evidence.forget(arm)
         board = self._board
         place = int(np.flatnonzero(board.arms == arm)[0])

@@ -27,7 +27,7 @@ class Game:
     """The state of one game. As it is, it queries all arms in every round and never ends.
 
     A kind of game says what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
-    it can do (`shrinks`, `works_ahead`, `no_disqualification`, `lead_bound`). Everything else follows from that.
+    it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. All else follows.
 
     Rewards must lie in the ``bounds``, if there are any; the ``guarantee`` is what the game promises; a ``watch`` looks
     at the first rounds and warns where they are not what the comparison is made for.
@@ -268,7 +268,7 @@ class Game:
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")
         if self.no_disqualification is not None:
             raise TypeError(self.no_disqualification)
-        self._take_out(arm)
+        self.take_out(arm)
         self._asked = None
 
     def _absorb_round(self, asked: Arms, row: Rewards) -> None:
@@ -288,8 +288,8 @@ class Game:
             self._absorb_round(self.next_arms(), rows[used : used + 1])
         return len(rows)
 
-    def _take_out(self, arm: int) -> None:
-        """Query an arm no more, where the game can do without it."""
+    def take_out(self, arm: int) -> None:
+        """Query an arm no more; a game that can do without one, and says so, must do it here."""
 
     def _ended(self, what: str) -> RuntimeError:
         return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")

@@ -47,7 +47,7 @@ class BernoulliArms(JointLaw):
     Parameters
     ----------
     means : vector of K numbers strictly between 0 and 1, the largest of them unique
-    difference_variances : the wanted ``Var(X_i - X_best)``, one an arm and 0 for the best arm itself; each must be
+    difference_variances : the wanted ``Var(X_i - X_best)``, one per arm and 0 for the best arm itself; each must be
         possible for Bernoulli variables of these means (see `bernoulli_variances`)
 
     Examples

@@ -67,7 +67,7 @@ class GaussianArms(JointLaw):
 
 
 def _square_root(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix ``A`` with ``A A' = sigma``, one column a standard normal variable needed; triangular if it can be."""
+    """A matrix ``A`` with ``A A' = sigma``, one column per standard normal variable needed; triangular if it can be."""
     try:
         return np.asarray(np.linalg.cholesky(sigma), dtype=np.float64)
     except np.linalg.LinAlgError:  # singular, or not a covariance: the eigenvalues tell which

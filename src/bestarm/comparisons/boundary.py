@@ -5,7 +5,7 @@ standard deviation of the difference. Slopes and offsets depend on the round, th
 are computed once for a chunk of rounds and shared by every pair, every game and every thread.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 CHUNK = 2048  # rounds computed together: rounds 1..2048, 2049..4096, ...
 LARGEST_SLOPE = 1e150  # its square is still a number; beyond it a boundary counts as infinite
-CHUNKS_REMEMBERED = 4096  # 16 bytes a round: at most 64 MiB, four million rounds
+CHUNKS_REMEMBERED = 4096  # 16 bytes per round: at most 64 MiB, four million rounds
 
 
 class Boundary(Protocol):
@@ -120,10 +120,11 @@ class PairEvidence(BoundaryEvidence):
         return float(lead), float(board.squares[max(a, b), min(a, b)])
 
 
-class PairBoundary:
+class PairBoundary(ABC):
     """A comparison of pairs that is a boundary. A kind of it is a frozen dataclass with a method ``boundary``.
 
-    Its guarantee: with probability at least ``1 - delta`` no arm ever beats the best one.
+    Its guarantee: with probability at least ``1 - delta`` no arm ever beats the best one. In the first round, which has
+    no standard deviation, nobody is beaten.
     """
 
     role: ClassVar[Role] = "pairs"

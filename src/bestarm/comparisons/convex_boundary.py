@@ -1,6 +1,6 @@
 """Comparisons of an arm with convex combinations of the others, on moments."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -38,7 +38,7 @@ class ConvexEvidence(BoundaryEvidence):
         return {"rounds looked at": rounds, "arms solved": arms, "not certified": uncertified}
 
 
-class ConvexBoundary:
+class ConvexBoundary(ABC):
     """A comparison with combinations that is a boundary. A kind of it is a frozen dataclass with ``boundary``.
 
     The weights ``w`` on other arms beat arm ``i`` when ``<w, mean> - mean_i > slope_t * sd(<w, X> - X_i) + offset_t``;

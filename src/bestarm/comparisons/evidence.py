@@ -98,7 +98,7 @@ class Comparison(Protocol):
 
     @property
     def assumption(self) -> str:
-        """What the guarantee rests on, in a sentence for the reader of a result."""
+        """What the guarantee rests on, for the reader of a result: "It assumes that ..."."""
         ...
 
     def __hash__(self) -> int: ...

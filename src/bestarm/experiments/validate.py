@@ -117,7 +117,7 @@ def _copula_table(
 
 @lru_cache(maxsize=8)
 def bounded_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
-    """Score tables in [0, 1], one column an arm."""
+    """Score tables in [0, 1], one column per arm."""
     from scipy.special import betaincinv
 
     spread, close = _means(n_arms, 0.2), _means(n_arms, 0.01)

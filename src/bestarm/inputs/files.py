@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,8 @@ import numpy as np
 
 from bestarm.inputs.tables import ScoreTable, to_score
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 LONGEST_CELL = 2**31 - 1
-ENDINGS = (*DELIMITERS, ".jsonl", ".ndjson", ".parquet")
 
 Cells = Sequence[Any]
 
@@ -51,14 +50,10 @@ def _read(path: Path) -> tuple[list[str], list[Cells]]:
     """The names of the columns, and the rows."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
-    ending = path.suffix.lower()
-    if ending in DELIMITERS:
-        return _read_delimited(path, DELIMITERS[ending])
-    if ending in (".jsonl", ".ndjson"):
-        return _read_json_lines(path)
-    if ending == ".parquet":
-        return _read_parquet(path)
-    raise ValueError(f"{path} must end in one of {', '.join(ENDINGS)}, so that its format is known")
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ValueError(f"{path} must end in one of {', '.join(READERS)}, so that its format is known")
+    return reader(path)
 
 
 def _read_delimited(path: Path, delimiter: str) -> tuple[list[str], list[Cells]]:
@@ -116,6 +111,15 @@ def _read_parquet(path: Path) -> tuple[list[str], list[Cells]]:
     if len(index) == 1:  # the index of a pandas frame holds the items
         columns = {"": columns.pop(index[0])} | columns
     return list(columns), list(zip(*columns.values(), strict=True))
+
+
+READERS: dict[str, Callable[[Path], tuple[list[str], list[Cells]]]] = {
+    ".csv": partial(_read_delimited, delimiter=","),
+    ".tsv": partial(_read_delimited, delimiter="\t"),
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}
 
 
 def _wide(header: list[str], rows: list[Cells], item: str | None) -> ScoreTable:

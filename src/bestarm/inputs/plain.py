@@ -21,12 +21,18 @@ def encode(value: Any) -> Any:
     """Frozen settings as plain values; their class under ``type``."""
     if is_dataclass(value) and not isinstance(value, type):
         inner = {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.init}
-        return {"type": type(value).__name__} | inner
+        return _kind(value) | inner
     if isinstance(value, np.ndarray | tuple | list):
         return [encode(part) for part in value]
     if isinstance(value, np.generic):
         return value.item()
-    return value if isinstance(value, str | int | float | None) else {"type": type(value).__name__}
+    return value if isinstance(value, str | int | float | None) else _kind(value)
+
+
+def _kind(value: Any) -> dict[str, Any]:
+    """The class of a value; a user's own may be called as one of bestarm."""
+    own = {} if type(value).__module__.startswith("bestarm.") else {"own": True}
+    return {"type": type(value).__name__} | own
 
 
 def decode(plain: Any) -> Any:
@@ -42,7 +48,7 @@ def decode(plain: Any) -> Any:
         for kind in module.__all__
         if is_dataclass(getattr(module, kind)) and hasattr(getattr(module, kind), method)
     }
-    if name not in known:
+    if name not in known or plain.get("own"):
         raise ValueError(f"the algorithm of this race, {name}, is not one of bestarm: continue it from Python")
     return known[name](**{inner: decode(part) for inner, part in plain.items() if inner != "type"})
 
@@ -52,7 +58,7 @@ def flat(plain: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in plain.items():
         if isinstance(value, Mapping):
             yield name, value.get("type")
-            yield from flat({inner: part for inner, part in value.items() if inner != "type"})
+            yield from flat({inner: part for inner, part in value.items() if inner not in ("type", "own")})
         else:
             yield name, value
 

@@ -12,10 +12,10 @@ from bestarm.inputs.options import Options, RaceOptions, known_options
 from bestarm.inputs.scores import EvaluationError, Outcome, is_failure, told_outcome
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import difference, race_settings, start_game
+from bestarm.racing.settings import difference, missing_setting, race_settings, start_game
 from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
-from bestarm.racing.store import Store, StoredRace, StoreError
+from bestarm.racing.store import Store, StoredRace, StoreError, damaged
 from bestarm.racing.summary import Standing, standing, summarise
 
 
@@ -231,6 +231,8 @@ class Race:
             raise
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
+        if (lack := missing_setting(stored.settings)) is not None:
+            raise damaged(store, lack)
         if options.in_flight is None:
             self.state.settings = replace(self.state.settings, in_flight=stored.settings["in_flight"])
         now = self.state.settings.to_plain()

@@ -18,7 +18,7 @@ from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.result import RaceResult
 from bestarm.report.live import display
 
-USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds an arm
+USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds per arm
 SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
 
 Batch = list[tuple[int, int, Outcome]]  # round, arm, what came out

@@ -65,7 +65,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
         ``"worst"``, it counts as the worst bound; ``"disqualify"``, the arm leaves, and the promise becomes that the
         best of all arms survives or was disqualified
     store : an SQLite file in which every score is durable before it counts; if it exists, its race is continued. Or an
-        object of your own that keeps races (`bestarm.racing.Store`)
+        object of your own that keeps races (`bestarm.Store`)
     seed : of the order of a pool, or of the fresh seeds
     progress : show who is still in while the race runs (on a terminal's standard error)
     algorithm : any other algorithm; ``delta``, ``epsilon`` and ``indifference_zone`` are then its own

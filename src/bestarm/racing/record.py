@@ -34,8 +34,9 @@ class Record:
 
     @classmethod
     def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
-        """The record in a file, from its rows in order of rounds and arms, with at most so many rounds in flight."""
-        record = cls()
+        """The record in a store, from its rows; at most ``ahead`` rounds (its ``in_flight``) may be without scores."""
+        record, rounds = cls(), sorted(rounds)
+        scores = sorted(scores, key=lambda row: row[:2])
         last = rounds[-1][0] if rounds else 0
         if rounds and rounds[0][0] < 1:
             raise RecordError("rounds are numbered from 1")

@@ -32,7 +32,7 @@ def _sure(result: "RaceResult") -> str:
 def verdict(result: "RaceResult") -> str:
     """The answer, how sure it is, and what it rests on, in a sentence or two."""
     if result.best is None:
-        return f"Nothing is known yet: {ENDED[result.reason]} before the first round was complete."
+        return f"Nothing is known yet: {_ended(result)} before the first round was complete."
     best, sure, promise = name_of(result.best), _sure(result), result.guarantee
     here = f" on these {promise.pool:,} items" if promise.pool else ""
     if result.reason == "decided":
@@ -56,8 +56,13 @@ ENDED = {
 }
 
 
+def _ended(result: "RaceResult") -> str:
+    """Why there is no answer; own games may have reasons of their own."""
+    return ENDED.get(result.reason, f"the race ended ({result.reason})")
+
+
 def _undecided(result: "RaceResult", best: str, sure: str) -> str:
-    text = f"Not decided, {ENDED[result.reason]}: {best} leads, and {sure} the best is among {names(result.candidates)}"
+    text = f"Not decided, {_ended(result)}: {best} leads, and {sure} the best is among {names(result.candidates)}"
     if math.isfinite(result.regret_bound):
         text += f", none of them better than {best} by more than {result.regret_bound:.3g}"
     return text + "."
