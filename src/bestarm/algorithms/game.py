@@ -29,8 +29,7 @@ class Game:
     A kind of game says what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
     it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. All else follows.
 
-    Rewards must lie in the ``bounds``, if there are any; the ``guarantee`` is what the game promises; a ``watch`` looks
-    at the first rounds and warns where they are not what the comparison is made for.
+    Rewards must lie in the ``bounds``, if there are any; a ``watch`` warns where the first rounds look wrong.
 
     Examples
     --------
@@ -98,8 +97,8 @@ class Game:
     def contradiction(self) -> Elimination[int] | None:
         """None, or the evidence against `best`, if a round beat every candidate that was left.
 
-        The candidate with the largest mean then stays. Under the assumptions of the comparison this happens only on
-        the event of probability delta on which the guarantee may fail: read it as a warning.
+        The candidate with the largest mean then stays. Under the assumptions this happens only on the event of
+        probability delta on which the guarantee may fail: read it as a warning.
         """
         return None
 
@@ -244,7 +243,7 @@ class Game:
         block = np.ascontiguousarray(rows, dtype=np.float64)
         if block.ndim != 2 or block.shape[1] != self.n_arms:
             raise ValueError(f"rows must have shape (n_rounds, {self.n_arms}), got {block.shape}")
-        if block.shape[0] == 0:
+        if len(block) == 0:
             return 0
         check_rewards(block, self.bounds, self.n_rounds)
         self._asked = None
@@ -257,8 +256,8 @@ class Game:
     def disqualify(self, arm: int) -> None:
         """Take an arm out that cannot be evaluated: from the round now asked on it is neither queried nor compared.
 
-        With probability at least ``1 - delta`` the best of all arms is a candidate or was disqualified. What the arm
-        has eliminated before stays eliminated. (The decision may rest on the round now asked: `docs/theory.md`.)
+        With probability at least ``1 - delta`` the best of all arms is a candidate or was disqualified. Whom it has
+        eliminated stays eliminated. (The decision may rest on the round now asked: `docs/theory.md`.)
         """
         if self.finished:
             raise self._ended("nobody to disqualify")
