@@ -120,17 +120,11 @@ class PairEvidence(BoundaryEvidence):
         return float(lead), float(board.squares[max(a, b), min(a, b)])
 
 
-class PairBoundary(ABC):
-    """A comparison of pairs that is a boundary. A kind of it is a frozen dataclass with a method ``boundary``.
+class BoundaryComparison(ABC):
+    """What comparisons that are boundaries share. A kind of them is a frozen dataclass with a method ``boundary``."""
 
-    Its guarantee: with probability at least ``1 - delta`` no arm ever beats the best one. In the first round, which has
-    no standard deviation, nobody is beaten.
-    """
-
-    role: ClassVar[Role] = "pairs"
     bounds: ClassVar[tuple[float, float] | None] = None
     pool: ClassVar[int | None] = None
-    supports_epsilon: ClassVar[bool] = True
 
     @property
     def assumption(self) -> str:
@@ -140,6 +134,17 @@ class PairBoundary(ABC):
     @abstractmethod
     def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Slope and offset after each of these rounds; an infinite slope beats nobody."""
+
+
+class PairBoundary(BoundaryComparison):
+    """A comparison of pairs that is a boundary: a frozen dataclass with a method ``boundary`` inherits from it.
+
+    Its guarantee: with probability at least ``1 - delta`` no arm ever beats the best one. In the first round, which has
+    no standard deviation, nobody is beaten.
+    """
+
+    role: ClassVar[Role] = "pairs"
+    supports_epsilon: ClassVar[bool] = True
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The evidence of a new game: moments of all differences."""

@@ -1,13 +1,12 @@
 """Comparisons of an arm with convex combinations of the others, on moments."""
 
-from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.board import ConvexRule, new_search
-from bestarm.comparisons.boundary import Boundary, BoundaryEvidence
+from bestarm.comparisons.boundary import Boundary, BoundaryComparison, BoundaryEvidence
 from bestarm.comparisons.evidence import Evidence, Goal, Role
 
 Array = NDArray[np.float64]
@@ -38,8 +37,8 @@ class ConvexEvidence(BoundaryEvidence):
         return {"rounds looked at": rounds, "arms solved": arms, "not certified": uncertified}
 
 
-class ConvexBoundary(ABC):
-    """A comparison with combinations that is a boundary. A kind of it is a frozen dataclass with ``boundary``.
+class ConvexBoundary(BoundaryComparison):
+    """A comparison with combinations that is a boundary: a frozen dataclass with ``boundary`` inherits from it.
 
     The weights ``w`` on other arms beat arm ``i`` when ``<w, mean> - mean_i > slope_t * sd(<w, X> - X_i) + offset_t``;
     with probability at least ``1 - delta`` no weights may ever beat the best arm. Where ``sparsity`` is a number, only
@@ -47,19 +46,8 @@ class ConvexBoundary(ABC):
     """
 
     role: ClassVar[Role] = "combinations"
-    bounds: ClassVar[tuple[float, float] | None] = None
-    pool: ClassVar[int | None] = None
     supports_epsilon: ClassVar[bool] = False
     sparsity: int | None = None
-
-    @property
-    def assumption(self) -> str:
-        """What the guarantee rests on, in a sentence for the reader of a result."""
-        return f"It assumes what {type(self).__name__} assumes: see its documentation."
-
-    @abstractmethod
-    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
-        """Slope and offset after each of these rounds; an infinite slope beats nobody."""
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The evidence of a new game: moments of all differences, and the search for combinations."""
