@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat
 from types import FrameType
 from typing import Any
 
@@ -134,11 +135,9 @@ class _Runner:
         begun = time.monotonic()
         with self.pausing:
             for call in calls:
-                failed = False
-                for arm, outcome in zip(call.arms, self.evaluation(call), strict=True):
-                    batch.append((call.number, arm, outcome))
-                    failed = failed or outcome.__class__ is EvaluationError
-                if failed or time.monotonic() - begun > SAVE_AFTER:
+                outcomes = self.evaluation(call)
+                batch.extend(zip(repeat(call.number), call.arms, outcomes, strict=False))
+                if EvaluationError in map(type, outcomes) or time.monotonic() - begun > SAVE_AFTER:
                     return True
         return False
 
