@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# Coverage cannot see into compiled kernels: these tests run once more with the compiler off, where dividing by 0 warns.
+INTERPRETED := tests/test_conformance.py tests/test_kernels.py -k 'the_reference_agrees or test_kernels' -W ignore::RuntimeWarning
 
-.PHONY: demo test bench figure1 lint format clean
+.PHONY: demo test bench faults figure1 lint format clean
 .DEFAULT_GOAL := demo
 
 $(STAMP): pyproject.toml
@@ -15,7 +17,9 @@ demo: $(STAMP)  ## the main job, on something real; writes demo/
 	$(BIN)/bestarm demo
 
 test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report= $(INTERPRETED)
+	$(BIN)/coverage report
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -31,8 +35,11 @@ bench: $(STAMP)  ## speed, as ratios in one run
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/race_speed.py
 
+faults: $(STAMP)  ## do the tests notice faults that are planted? takes some ten minutes
+	$(BIN)/python benchmarks/planted_faults.py
+
 figure1: $(STAMP)  ## Figure 1 of the paper, into figures/
 	$(BIN)/bestarm reproduce figure1 --output figures
 
 clean:
-	rm -rf .venv figures demo
+	rm -rf .venv figures demo .coverage

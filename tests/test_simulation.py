@@ -291,3 +291,16 @@ def test_progress_is_shown_on_the_standard_error_stream(
     assert "games" in shown.err
     assert "100%" in shown.err
     assert sim.repetitions == 3
+
+
+def test_a_pool_that_ran_out_before_the_game_ended_gave_no_answer() -> None:
+    """The comparison knows of no pool: with its rows used up it has not decided, and nothing is wrong about that."""
+    pool = bestarm.PoolArms(np.random.default_rng(0).random((30, 3)))
+    sim = bestarm.simulate(bestarm.PairwiseBAI(0.05), pool, repetitions=20)
+    assert set(sim.reasons.tolist()) == {""}
+    assert not sim.answered.any()
+    assert not sim.errors.any()
+    assert (sim.rounds == 30).all()
+    known = bestarm.simulate(bestarm.PairwiseBAI(0.05, bestarm.Betting(pool=30)), pool, repetitions=20)
+    assert set(known.reasons.tolist()) <= {"decided", "pool exhausted"}
+    assert known.answered.all()

@@ -14,6 +14,7 @@ from bestarm.algorithms import EliminationGame, Game
 from bestarm.inputs.items import LONGEST_TEXT
 from bestarm.inputs.scores import EvaluationError
 from bestarm.racing.record import Record
+from bestarm.racing.store import StoreError
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time
 
@@ -41,14 +42,20 @@ def rewards(
     return np.clip(low + high - scores, low, high)
 
 
-def tell_round(game: Game, arms: Sequence[int], scores: NDArray[np.float64], lower_is_better: bool) -> None:
+def tell_round(game: Game, arms: list[int], scores: NDArray[np.float64], lower_is_better: bool) -> None:
     """Tell a game a round that was asked earlier: those of its arms that the game still wants, or all."""
     told = rewards(scores, game.bounds, lower_is_better)
     if not game.shrinks:
         game.tell(told, arms)
         return
-    wanted = game.ask()
-    game.tell(told if wanted.size == len(arms) else told[np.searchsorted(arms, wanted)])
+    wanted = game.ask().tolist()
+    if wanted == arms:
+        game.tell(told)
+        return
+    places = {arm: place for place, arm in enumerate(arms)}
+    if not places.keys() >= set(wanted):
+        raise StoreError("it is damaged: scores are missing")
+    game.tell(told[[places[arm] for arm in wanted]])
 
 
 def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:

@@ -1,0 +1,285 @@
+"""The faults that `planted_faults.py` plants: where, what stands there, what stands there instead, and who should mind.
+
+They are what slips through a review: one off, a wrong sign, a comparison the other way, an update that is missing.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault in a file of src/bestarm, and the test files that are aimed at it."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    tests: tuple[str, ...]
+
+
+# Faults that once survived.
+KNOWN = (
+    Fault(
+        "errors of a simulation ignore epsilon",
+        "simulation.py",
+        "too_bad = means[self.winners] < means.max() - epsilon",
+        "too_bad = means[self.winners] < means.max()",
+        ("test_simulation.py",),
+    ),
+    Fault(
+        "means over a pool must be equal in every digit to tie",
+        "racing/result.py",
+        "TIE = 1e-12",
+        "TIE = 0.0",
+        ("test_settled.py",),
+    ),
+    Fault(
+        "means over a pool tie although they differ",
+        "racing/result.py",
+        "TIE = 1e-12",
+        "TIE = 1e-3",
+        ("test_settled.py",),
+    ),
+    Fault(
+        "a negative certificate without allowance for rounding",
+        "kernels/convex.py",
+        "sure = Bw[j] - ROUNDING * scale * np.sqrt(B[j, j])",
+        "sure = Bw[j]",
+        ("test_convex_solver.py",),
+    ),
+    Fault(
+        "a label of another type names an arm",
+        "inputs/arms.py",
+        "if type(other) is type(label) and other == label:",
+        "if other == label:",
+        ("test_labels.py",),
+    ),
+    Fault(
+        "only the last outcome of a joint call counts as a failure",
+        "racing/execution.py",
+        "failed = failed or is_failure(outcome)",
+        "failed = is_failure(outcome)",
+        ("test_joint_failures.py",),
+    ),
+)
+
+FAULTS = (
+    # --- algorithms
+    Fault(
+        "arms queried in every round so far are not looked at",
+        "algorithms/game.py",
+        "np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))",
+        "np.flatnonzero(self.counts > min(self.n_rounds, LOOK))",
+        ("test_data_kind.py",),
+    ),
+    Fault(
+        "margins of LUCB by the width of the round after the last",
+        "algorithms/lucb.py",
+        "self._thresholds(self.n_rounds - 1).slopes[0]",
+        "self._thresholds(self.n_rounds).slopes[0]",
+        ("test_reference.py", "test_decisions.py"),
+    ),
+    # --- comparisons
+    Fault(
+        "simultaneous bounds spend delta on too few pairs",
+        "comparisons/boundary.py",
+        "delta = self._delta / K if simultaneous else self._delta",
+        "delta = self._delta / (K - 1) if simultaneous else self._delta",
+        ("test_differences.py", "test_boundaries.py"),
+    ),
+    Fault(
+        "the wealth on a disqualified arm comes back when it is folded",
+        "comparisons/wealth.py",
+        "bets.log_wealth[:, :, arm] = -np.inf",
+        "bets.log_wealth[:, :, arm] = 0.0",
+        ("test_race_failures.py", "test_betting.py", "test_sharp_games.py"),
+    ),
+    # --- kernels
+    Fault(
+        "the last of several leaders leads",
+        "kernels/base.py",
+        "board.means[a] > board.means[leader]",
+        "board.means[a] >= board.means[leader]",
+        ("test_reference.py", "test_decisions.py", "test_contradiction.py"),
+    ),
+    Fault(
+        "the squares of the arms do not close up when one leaves",
+        "kernels/base.py",
+        "board.own[a] = board.own[a + 1]",
+        "board.own[a] = board.own[a]",
+        ("test_moments.py", "test_reference.py"),
+    ),
+    Fault(
+        "a portfolio may lose all of its wealth",
+        "kernels/wealth.py",
+        "if stake > rule.cap:",
+        "if stake > 1.0:",
+        ("test_kernels.py",),
+    ),
+    Fault(
+        "combinations are looked at a round too early",
+        "kernels/convex.py",
+        "np.int64(np.ceil(rule.growth * t))",
+        "np.int64(np.floor(rule.growth * t))",
+        ("test_convex_game.py",),
+    ),
+    Fault(
+        "the leader is within epsilon plus the zone",
+        "kernels/pairs.py",
+        "_leader_within(board, epsilon, slope, offsets[r], scale)",
+        "_leader_within(board, epsilon, slope, offset, scale)",
+        ("test_decisions.py", "test_sharp_games.py", "test_reference.py"),
+    ),
+    # --- arms, simulation
+    Fault(
+        "the covariance of a table as if it were a sample",
+        "arms/table.py",
+        "bias=True",
+        "bias=False",
+        ("test_arms.py",),
+    ),
+    Fault(
+        "a game that ran out of rewards gave an answer",
+        "simulation.py",
+        'np.isin(self.reasons, ("", "budget"))',
+        'np.isin(self.reasons, ("budget",))',
+        ("test_simulation.py",),
+    ),
+    # --- inputs
+    Fault(
+        "items that are left keep the names of the first",
+        "inputs/tables.py",
+        "tuple(table.items[row] for row in whole)",
+        "table.items[: whole.size]",
+        ("test_table.py",),
+    ),
+    Fault(
+        "texts that run into each other have one fingerprint",
+        "inputs/items.py",
+        'fingerprint.update(len(encoded).to_bytes(8, "little"))',
+        'fingerprint.update(b"")',
+        ("test_small_print.py",),
+    ),
+    Fault(
+        "a first column without any score is taken for the items",
+        "inputs/files.py",
+        'not any(map(_is_number, cells)) and not all(cell in (None, "") for cell in cells)',
+        "not any(map(_is_number, cells))",
+        ("test_small_print.py",),
+    ),
+    # --- racing
+    Fault(
+        "failures of the last round are not copied",
+        "racing/record.py",
+        "for number, failed in self.failures.items() if number <= last}",
+        "for number, failed in self.failures.items() if number < last}",
+        ("test_record.py", "test_race_failures.py"),
+    ),
+    Fault(
+        "what a game does not read is 0, also out of its bounds",
+        "racing/replay.py",
+        "blank = 0.0 if game.bounds is None else game.bounds[0]",
+        "blank = 0.0",
+        ("test_small_print.py",),
+    ),
+    Fault(
+        "rounds in flight are played at once when a race goes on",
+        "racing/state.py",
+        "self._replay(past, max(0, whole - self.settings.in_flight))",
+        "self._replay(past, max(0, whole - 1))",
+        ("test_store.py", "test_frozen_files.py"),
+    ),
+    Fault(
+        "scores may be lost when the machine loses power",
+        "racing/sqlite_store.py",
+        'connection.execute("PRAGMA synchronous=FULL")',
+        'connection.execute("PRAGMA synchronous=NORMAL")',
+        ("test_store_writing.py", "test_store.py"),
+    ),
+    Fault(
+        "what a race has saved forgets the rounds in flight",
+        "racing/summary.py",
+        "saved=game.n_arms * state.record.n_rounds - state.spent",
+        "saved=game.n_arms * game.n_rounds - state.spent",
+        ("test_race_result.py", "test_race.py"),
+    ),
+    Fault(
+        "an arm that was beaten and failed later is disqualified",
+        "racing/result.py",
+        '"disqualified" if failed and not out else self._standing(arm)',
+        '"disqualified" if failed else self._standing(arm)',
+        ("test_small_print.py",),
+    ),
+    Fault(
+        "of several failures any is raised, not the first",
+        "racing/execution.py",
+        "ordered = sorted(done, key=lambda future: running[future][:2])",
+        "ordered = sorted(done, key=lambda future: running[future][:2], reverse=True)",
+        ("test_small_print.py",),
+    ),
+    Fault(
+        "a function that is named is never tried again",
+        "racing/origins.py",
+        "jointly=self.jointly, retries=self.retries)",
+        "jointly=self.jointly)",
+        ("test_cli_race.py",),
+    ),
+    # --- report
+    Fault(
+        "five names and 0 more",
+        "report/words.py",
+        "return shown if len(arms) <= FEW else",
+        "return shown if len(arms) < FEW else",
+        ("test_small_print.py",),
+    ),
+    Fault(
+        "numbers just below a power of ten with an exponent",
+        "report/page.py",
+        "10**digits - 0.5 <= abs(value) < 1e12",
+        "10**digits <= abs(value) < 1e12",
+        ("test_page.py",),
+    ),
+    Fault(
+        "an arm is a rival in the round in which it failed",
+        "report/figure.py",
+        "gone.get(arm, t + 1) > t]",
+        "gone.get(arm, t + 1) >= t]",
+        ("test_race_result.py", "test_page.py"),
+    ),
+    Fault(
+        "what pairing was worth forgets epsilon",
+        "report/pairing.py",
+        "shift = 0.0 if arm in rivals else result.guarantee.epsilon",
+        "shift = 0.0",
+        ("test_page.py",),
+    ),
+    Fault(
+        "the display takes most of the time of a race",
+        "report/live.py",
+        "max(PERIOD, (ended - begun) / SHARE)",
+        "max(PERIOD, (ended - begun) * SHARE)",
+        ("test_race_result.py",),
+    ),
+    # --- command line, planning, the conformance kit
+    Fault(
+        "a race that is continued forgets its budget",
+        "cli/resume.py",
+        "max_queries=settings.max_queries if max_queries is None else max_queries,",
+        "max_queries=max_queries,",
+        ("test_cli_race.py", "test_cli_tools.py"),
+    ),
+    Fault(
+        "epsilon of a plan in the wrong units",
+        "planning.py",
+        "epsilon=chosen.epsilon / length,",
+        "epsilon=chosen.epsilon,",
+        ("test_plan.py",),
+    ),
+    Fault(
+        "the kit lets simultaneous intervals be narrower than single ones",
+        "testing/saying.py",
+        "require(wide == together[i, j] and wide <= low,",
+        "require(wide == together[i, j],",
+        ("test_small_print.py",),
+    ),
+)

@@ -1,0 +1,117 @@
+"""Do the tests notice? ``python benchmarks/planted_faults.py``
+
+Plants one small fault after the other in a copy of the tree, runs the tests that are aimed at it there, and prints who
+was killed. A text that does not occur exactly once is refused: the list must follow the code. First the same tests run
+without any fault, for a kill means nothing where they fail anyway. ``--only WORD`` takes the faults with this word.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from fault_list import FAULTS, KNOWN, Fault
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("src", "tests", "pyproject.toml", "README.md")
+PATIENCE = 900  # seconds for the tests of one fault; a fault that hangs is noticed too
+PASSED, FAILED = 0, 1  # exit codes of pytest; another one is no verdict
+
+
+def planted(text: str, fault: Fault) -> str:
+    """The source with the fault in it."""
+    times = text.count(fault.right)
+    if times != 1:
+        raise ValueError(f"{fault.file} must hold {fault.right!r} exactly once, found {times} times")
+    return text.replace(fault.right, fault.wrong)
+
+
+def copy_tree(target: Path) -> None:
+    """A copy of the sources and the tests, compiled kernels included: they are kept for one state of their sources."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name)
+        else:
+            shutil.copy2(source, target / name)
+
+
+def run_tests(tree: Path, tests: Sequence[str]) -> str:
+    """What becomes of these tests in a tree: passed, failed, hung, or the words that pytest ended with."""
+    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", *(f"tests/{name}" for name in tests)]
+    try:
+        done = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "hung"
+    verdicts = {PASSED: "passed", FAILED: "failed"}
+    return verdicts.get(done.returncode, f"pytest ended with {done.returncode}: {done.stdout.strip()[-500:]}")
+
+
+def try_fault(fault: Fault) -> tuple[str, float]:
+    """Whether a fault was killed, and the seconds that it took."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fault-") as folder:
+        tree = Path(folder)
+        copy_tree(tree)
+        source = tree / "src/bestarm" / fault.file
+        source.write_text(planted(source.read_text(encoding="utf-8"), fault), encoding="utf-8")
+        outcome = run_tests(tree, fault.tests)
+    fate = {"passed": "survived", "failed": "killed", "hung": "killed (hung)"}.get(outcome, outcome)
+    return fate, time.monotonic() - begun
+
+
+def check_list(faults: Sequence[Fault]) -> None:
+    """Refuse faults that cannot be planted, or that no test is aimed at."""
+    for fault in faults:
+        planted((ROOT / "src/bestarm" / fault.file).read_text(encoding="utf-8"), fault)
+        missing = [name for name in fault.tests if not (ROOT / "tests" / name).is_file()]
+        if missing or not fault.tests:
+            raise ValueError(f"{fault.name}: there are no tests {missing}")
+
+
+def check_without_faults(faults: Sequence[Fault]) -> None:
+    """The tests must pass where nothing is planted."""
+    with tempfile.TemporaryDirectory(prefix="fault-") as folder:
+        copy_tree(Path(folder))
+        outcome = run_tests(Path(folder), sorted({name for fault in faults for name in fault.tests}))
+    if outcome != "passed":
+        raise RuntimeError(f"the tests fail without any fault: {outcome}")
+
+
+def main() -> int:
+    """Plant all faults; the number of survivors is not 0 where tests are missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="faults with this word in their name or file")
+    parser.add_argument("--workers", type=int, default=1, help="faults tried at a time")
+    parser.add_argument("--skip-control", action="store_true", help="do not run the tests without faults first")
+    options = parser.parse_args()
+    faults = [fault for fault in (*KNOWN, *FAULTS) if options.only in f"{fault.file} {fault.name}"]
+    check_list(faults)
+    if not options.skip_control:
+        check_without_faults(faults)
+    table = Table("file", "fault", "fate", "seconds")
+    dead = 0
+    with ThreadPoolExecutor(options.workers) as pool:
+        for fault, (fate, seconds) in zip(faults, pool.map(try_fault, faults), strict=True):
+            dead += fate.startswith("killed")
+            table.add_row(fault.file, fault.name, fate, f"{seconds:.0f}")
+            print(f"{fate:>10}  {fault.file}: {fault.name}", flush=True)
+    Console(width=140).print(table)
+    print(f"{dead} of {len(faults)} faults were killed")
+    return int(dead < len(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,284 @@
+"""Edges that other tests do not reach: extras that are not installed, what is told twice, ends that hardly happen."""
+
+import builtins
+import json
+import math
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import bestarm
+from bestarm import EvaluationError, PairwiseBAI, Race
+from bestarm.algorithms import Game
+from bestarm.algorithms.data_kind import LOOK
+from bestarm.checks import check_mapping
+from bestarm.cli import app
+from bestarm.inputs.items import item_text
+from bestarm.inputs.tables import ScoreTable, score_table
+from bestarm.racing.execution import Pausing
+from bestarm.racing.record import Record
+from bestarm.report.words import guarantee
+from bestarm.testing import ConformanceError
+from bestarm.testing.playing import every_query_counts_once
+from bestarm.testing.trial import Trial
+from naive import Matrix
+from own_games import Playing
+from test_race import bounded_rows, run
+
+LEVEL = {"a": 0.25, "b": 0.5, "c": 0.75}
+
+
+def level(arm: str, item: Any) -> float:
+    return LEVEL[arm]
+
+
+# --- extras that are not installed -----------------------------------------------------------------------------------
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    usual = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == package:
+            raise ImportError(f"No module named {package!r}")
+        return usual(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+
+
+def test_without_pandas_a_frame_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(level, list(LEVEL), range(100), bounds=(0, 1))
+    games = bestarm.simulate(PairwiseBAI(0.1), bestarm.equicorrelated_arms(3, 0.9), repetitions=2)
+    hide(monkeypatch, "pandas")
+    for one in (result, games):
+        with pytest.raises(ImportError, match=r"to_frame\(\) needs pandas: pip install 'bestarm\[frames\]'"):
+            one.to_frame()
+
+
+def test_without_pyarrow_parquet_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "scores.parquet").write_bytes(b"PAR1")
+    hide(monkeypatch, "pyarrow")
+    with pytest.raises(ImportError, match=r"Parquet files need pyarrow: pip install 'bestarm\[frames\]'"):
+        bestarm.read_table(tmp_path / "scores.parquet")
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_told_as_a_mapping() -> None:
+    race = Race(list(LEVEL), items=range(100), bounds=(0, 1))
+    todo = race.ask()[0]
+    with pytest.raises(TypeError, match=r"^scores must be a mapping of arms to scores, got \[0.1, 0.2\]$"):
+        race.tell(todo, [0.1, 0.2])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^scores must be a mapping"):
+        check_mapping("scores", "x" * 500, "arms to scores")
+
+
+def test_a_table_must_fit_its_names() -> None:
+    with pytest.raises(ValueError, match=r"^scores must have one row per item .* got \(3, 2\) for 2 items and 2 arms$"):
+        ScoreTable(("a", "b"), ("1", "2"), np.zeros((3, 2)))
+
+
+def test_a_table_that_has_names_takes_no_others() -> None:
+    table = ScoreTable(("a", "b"), ("1", "2"), np.eye(2))
+    assert score_table(table) is table
+    with pytest.raises(ValueError, match=r"^arms are the columns of the table: name them there, not beside it$"):
+        score_table(table, ["x", "y"])
+
+
+def test_a_csv_file_with_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_bytes(b"a,b\n1,2\r3,4\r\n\x00")
+    with pytest.raises(ValueError, match=r"scores\.csv"):
+        bestarm.read_table(path)
+
+
+def test_the_last_candidate_of_an_open_game_is_not_disqualified() -> None:
+    class Stubborn(Game):
+        """One candidate is left, and it plays on."""
+
+        @property
+        def candidates(self) -> tuple[int, ...]:
+            return (1,)
+
+    game = Stubborn(3)
+    game.ask()
+    with pytest.raises(ValueError, match=r"^arm 1 is the last candidate: it cannot be disqualified$"):
+        game.disqualify(1)
+    with pytest.raises(TypeError, match=r"use an elimination algorithm$"):
+        game.disqualify(2)
+    assert game.diagnostics == {}
+
+
+# --- items, failures, records ----------------------------------------------------------------------------------------
+
+
+class Thing:
+    """An item that JSON does not know, and whose text holds its address."""
+
+
+def test_an_item_that_json_does_not_know_has_the_same_text_in_every_run() -> None:
+    texts = {item_text(Thing()) for _ in range(3)}
+    assert len(texts) == 1
+    assert "0x" not in texts.pop()
+    assert item_text({"b": 1, "a": [2]}) == '{"a": [2], "b": 1}'
+
+
+def test_a_failure_that_is_told_as_one_keeps_its_words() -> None:
+    race = Race(list(LEVEL), items=range(100), bounds=(0, 1), on_error="disqualify")
+    race.tell(race.ask()[0], LEVEL | {"b": EvaluationError("the cluster lost it")})
+    assert [(out.arm, out.failure) for out in race.result().disqualified] == [("b", "the cluster lost it")]
+
+
+def test_rows_of_a_record_leave_out_what_is_not_there_yet() -> None:
+    record = Record()
+    first = record.open("x", [0, 1, 2])
+    record.fill(first + 1, 0.5)
+    record.failures[1] = {2: "no"}
+    assert list(record.rows()) == [(1, 1, 0.5, None), (1, 2, None, "no")]
+
+
+def test_an_arm_that_failed_after_the_end_is_out_of_its_intervals() -> None:
+    """The failure of a later round decides: it ends the race before that round is absorbed."""
+    race = Race(["a", "b"], items=range(100), bounds=(0, 1), on_error="disqualify")
+    for number in (1, 2):
+        race.tell(race.ask()[0], {"a": 0.5, "b": 0.25 if number == 1 else math.nan})
+    result = race.result()
+    assert (result.reason, result.best, result.n_rounds) == ("decided", "a", 1)
+    assert [(out.arm, out.round) for out in result.disqualified] == [("b", 2)]
+    assert result.regret_bound == 0.0
+    assert result.intervals is not None
+    assert result.intervals.low[0, 1] <= -0.25 <= result.intervals.high[0, 1]
+
+
+def test_a_file_in_which_an_arm_is_missing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "race.sqlite"
+    run(level, list(LEVEL), range(100), bounds=(0, 1), store=path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM scores WHERE arm = 1")
+        connection.execute("DELETE FROM eliminations")
+        connection.execute("DELETE FROM arms WHERE arm = 1")
+    connection.close()
+    with pytest.raises(bestarm.StoreError, match=r"is damaged \(arms are missing\): it was left as it is"):
+        bestarm.load_result(path)
+
+
+@pytest.mark.parametrize(
+    ("told", "change", "message"),
+    [
+        (1, "UPDATE scores SET arm = 0 WHERE round = ?", "it went another way in round {}: are the items the same"),
+        (2, "UPDATE scores SET arm = 0 WHERE round = ? AND arm = 1", "it is damaged: scores are missing"),
+    ],
+    ids=["a part of a round", "a whole round"],
+)
+def test_a_race_that_would_have_asked_others_is_not_continued(
+    told: int, change: str, message: str, tmp_path: Path
+) -> None:
+    """The score of an arm that had left by then: the file is of another course."""
+    path = tmp_path / "race.sqlite"
+    with Race(list(LEVEL), iter(range(1000)), bounds=(0, 1), store=path) as race:
+        while len((todo := race.ask()[0]).arms) == 3:
+            race.tell(todo, {arm: LEVEL[arm] for arm in todo.arms})
+        assert todo.arms == ("b", "c")
+        race.tell(todo, {arm: LEVEL[arm] for arm in todo.arms[:told]})
+    with sqlite3.connect(path) as connection:
+        connection.execute(change, (todo.number,))
+    connection.close()
+    with pytest.raises(bestarm.StoreError, match=message.format(todo.number)):
+        Race(list(LEVEL), iter(range(1000)), bounds=(0, 1), store=path)
+
+
+# --- words, pictures, commands ---------------------------------------------------------------------------------------
+
+
+def test_an_algorithm_without_a_guarantee_says_so() -> None:
+    rows = bounded_rows(0)
+    result = run(lambda arm, item: float(rows[item, arm]), range(5), range(40), algorithm=Playing(Game))
+    assert guarantee(result) == ["Its algorithm states no guarantee."]
+
+
+def test_report_prints_json_where_it_is_wanted(tmp_path: Path) -> None:
+    store, page = tmp_path / "race.sqlite", tmp_path / "race.html"
+    run(level, list(LEVEL), range(100), bounds=(0, 1), store=store)
+    done = CliRunner().invoke(app, ["report", str(store), "-o", str(page), "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["best"] == "c"
+    assert page.read_text(encoding="utf-8").startswith("<!")
+
+
+def test_arms_are_printed_as_they_are_made() -> None:
+    table = [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    assert repr(bestarm.TableArms(table)) == "<TableArms: 3 items x 2 arms>"
+    assert repr(bestarm.PoolArms(table)) == "<PoolArms: 3 items x 2 arms>"
+    gaussian = "GaussianArms(means=[0.0, 1.0], covariance=[[1.0, 0.5], [0.5, 1.0]])"
+    assert repr(bestarm.GaussianArms([0, 1], [[1, 0.5], [0.5, 1]])) == gaussian
+    assert repr(bestarm.BernoulliArms([0.7, 0.6], [0.0, 0.1])) == "BernoulliArms([0.7, 0.6], [0.0, 0.1])"
+
+
+def test_a_pool_gives_each_item_once_and_no_more_than_it_has() -> None:
+    pool = bestarm.PoolArms(np.arange(10.0).reshape(5, 2))
+    assert sorted(pool.draw(5, np.random.default_rng(0))[:, 0]) == [0, 2, 4, 6, 8]
+    with pytest.raises(ValueError, match="the pool has 5 items, 6 cannot be drawn without replacement"):
+        pool.draw(6, np.random.default_rng(0))
+
+
+# --- interrupts, warnings, the kit -----------------------------------------------------------------------------------
+
+
+def test_ctrl_c_waits_until_evaluations_run() -> None:
+    pausing = Pausing()
+    pausing.interrupt(signal.SIGINT, None)
+    assert pausing.asked
+    with pytest.raises(KeyboardInterrupt), pausing:
+        pytest.fail("nothing is evaluated after Ctrl-C")
+    fresh = Pausing()
+    with pytest.raises(KeyboardInterrupt), fresh:
+        fresh.interrupt(signal.SIGINT, None)
+
+
+def test_the_spread_of_one_arm_alone_is_not_judged(recwarn: pytest.WarningsRecorder) -> None:
+    """All others were out before there was enough to see."""
+    rows = np.zeros((LOOK + 10, 2))
+    rows[:, 1] = 1.0
+    game = PairwiseBAI(0.05, bestarm.Betting(), keep=30.0).start(2)
+    for row in rows:
+        if not game.finished:
+            game.tell(row[game.ask()])
+    assert not [warning for warning in recwarn if issubclass(warning.category, bestarm.DataWarning)]
+
+
+class Wrong(Game):
+    """Says that an arm was queried once more than it was."""
+
+    @property
+    def counts(self) -> Any:
+        return super().counts + (self.n_rounds > 1)
+
+
+class WrongMeans(Game):
+    @property
+    def means(self) -> Matrix:
+        return super().means * (1.0 + 1e-6 * (self.n_rounds > 1))
+
+
+class WrongBest(Game):
+    @property
+    def best(self) -> int:
+        return int(np.nanargmin(self.means))
+
+
+@pytest.mark.parametrize(
+    ("game", "seen"),
+    [(Wrong, "counts are"), (WrongMeans, "means are"), (WrongBest, "best is")],
+    ids=str,
+)
+def test_the_kit_counts_for_itself(game: type[Game], seen: str) -> None:
+    rows = np.random.default_rng(0).random((20, 3))
+    trial = Trial(Playing(game), rows, 0, lambda algorithm, order: algorithm, None)
+    with pytest.raises(ConformanceError, match=f"^{seen}"):
+        every_query_counts_once(trial)

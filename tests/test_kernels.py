@@ -1,0 +1,261 @@
+"""Kernels by themselves, on numbers that can be worked out by hand.
+
+`make test` runs these, and every algorithm against its slow version, once more with the compiler off: what is compiled
+is what is written, and the coverage of the kernels is seen.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bestarm import ConvexBAI, Portfolio, board
+from bestarm.comparisons.wealth import CAP
+from bestarm.kernels import (
+    affine,
+    all_within,
+    convex_sign,
+    let_leave,
+    log_wealth,
+    lucb,
+    nonnegative_minimum,
+    race_convex,
+    race_intervals,
+    race_pairs,
+    sparse_sign,
+)
+from naive import Matrix
+
+POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
+STEPS = 50
+
+
+def vector(*values: float) -> Any:
+    return np.array(values, dtype=np.float64)
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def test_affine_is_the_product_up_to_the_width_of_each_row() -> None:
+    noise, root = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]]), np.array([[2.0, 99.0, 99.0], [1.0, -1.0, 4.0]])
+    rows = affine(noise, root, np.array([1, 3]), vector(10.0, 20.0))
+    assert rows.tolist() == [[12.0, 25.0], [10.0, 21.0]]
+    assert affine(noise, root, np.array([0, 0]), vector(10.0, 20.0)).tolist() == [[10.0, 20.0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "inside"), [(0.0, True), (1.0, True), (-1e-9, False), (1.0 + 1e-9, False), (math.nan, False)]
+)
+def test_bounds_belong_to_their_interval(value: float, inside: bool) -> None:
+    assert bool(all_within(np.array([[0.5, 0.5], [value, 0.5]]), 0.0, 1.0)) is inside
+
+
+# --- wealth ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_wealth_of_one_bet_is_a_product() -> None:
+    differences = vector(0.5, -0.25, 1.0)
+    expected = (1 + 0.5 * 0.5) * (1 - 0.5 * 0.25) * (1 + 0.5 * 1.0)
+    wealth = math.exp(log_wealth(differences, 0.0, 0, vector(0.5), vector(1.0), 0.99))
+    assert wealth == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_wealth_of_several_bets_is_their_weighted_mean_and_no_bet_risks_more_than_the_cap() -> None:
+    against = 0.5  # a bet of 0.9 would risk 1.35 of its purse: it is cut to 0.8 / 1.5
+    small, large = 1 + 0.1 * (0.25 - against), 1 + 0.8 / 1.5 * (0.25 - against)
+    wealth = math.exp(log_wealth(vector(0.25), against, 0, vector(0.1, 0.9), vector(0.25, 0.75), 0.8))
+    assert wealth == pytest.approx(0.25 * small + 0.75 * large, rel=1e-14)
+
+
+def test_a_mean_that_a_pool_cannot_have_any_more_is_ruled_out() -> None:
+    best = np.ones(3)
+    assert log_wealth(best, 0.0, 4, vector(0.5), vector(1.0), 0.99) < math.inf  # the last may be -1, and one before it
+    assert log_wealth(np.ones(4), 0.0, 4, vector(0.5), vector(1.0), 0.99) == math.inf
+
+
+def test_against_the_smallest_mean_there_is_nothing_to_lose() -> None:
+    """All of it may be bet: no difference is below -1."""
+    wealth = math.exp(log_wealth(vector(-1.0, 0.0), -1.0, 0, vector(0.9), vector(1.0), 0.99))
+    assert wealth == pytest.approx(1.0 * 1.9, rel=1e-14)
+
+
+# --- combinations ----------------------------------------------------------------------------------------------------
+
+APART = np.array([[1.21, -1.0], [-1.0, 1.21]])  # neither is enough alone, their mean is
+OPPOSED = vector(1.0, 1.0)
+THREE = np.array([[3.0, -0.9, -0.9], [-0.9, 3.0, -0.9], [-0.9, -0.9, 3.0]])  # all three are needed
+
+
+def sign(n: Matrix, B: Matrix, limit: int = STEPS) -> tuple[int, list[float]]:
+    w = np.zeros(n.size)
+    return int(convex_sign(n, B, w, limit)), w.tolist()
+
+
+def test_an_average_beats_where_no_arm_does() -> None:
+    verdict, (first, second) = sign(OPPOSED, APART)
+    assert verdict == POSITIVE
+    assert first == pytest.approx(second)
+    assert first > 0
+
+
+def test_the_arm_that_is_furthest_ahead_is_enough_alone() -> None:
+    assert sign(vector(1.2, 3.0, 2.0), np.eye(3)) == (POSITIVE, [0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("n", [vector(-1.0, -1.0), vector(0.5, 0.5), vector(0.7, -3.0), vector(0.0, 0.0)])
+def test_where_no_average_beats_that_is_certified(n: Matrix) -> None:
+    assert sign(n, np.eye(2))[0] == NEGATIVE
+    assert sign(n, np.array([[1.0, -0.1], [-0.1, 1.0]]))[0] == NEGATIVE
+
+
+def test_exactly_on_the_boundary_nothing_is_certified() -> None:
+    assert sign(vector(1.0), np.eye(1))[0] == UNKNOWN
+
+
+def test_without_steps_nothing_is_certified() -> None:
+    assert sign(OPPOSED, APART, limit=0)[0] == UNKNOWN
+    assert sign(OPPOSED, APART, limit=1)[0] == UNKNOWN
+
+
+@pytest.mark.parametrize(("s", "verdict"), [(1, UNKNOWN), (2, UNKNOWN), (3, POSITIVE)])
+def test_fewer_arms_than_are_needed_are_not_enough(s: int, verdict: int) -> None:
+    assert int(sparse_sign(np.ones(3), THREE, np.zeros(3), s, STEPS)) == verdict
+
+
+def test_the_heaviest_arms_are_enough_by_themselves() -> None:
+    """The third adds a little to the two that are enough: it is left out, and has no weight."""
+    n, B = vector(1.0, 1.0, 0.3), np.zeros((3, 3))
+    B[:2, :2] = APART
+    B[2, 2] = 0.5
+    w = np.zeros(3)
+    assert convex_sign(n, B, w, STEPS) == POSITIVE
+    w = vector(1.0, 1.0, 0.01)  # a proof that uses all three
+    assert sparse_sign(n, B, w, 2, STEPS) == POSITIVE
+    assert w[2] == 0.0
+    assert min(w[0], w[1]) > 0.0
+
+
+def test_no_average_of_few_where_there_is_none_of_many() -> None:
+    assert sparse_sign(vector(-1.0, -2.0), np.eye(2), np.zeros(2), 1, STEPS) == NEGATIVE
+
+
+def test_the_nonnegative_minimum_drops_what_would_be_negative() -> None:
+    B, n, w = np.array([[2.0, 1.5], [1.5, 2.0]]), vector(2.0, 1.0), vector(1.0, 1.0)
+    nonnegative_minimum(n, B, w, STEPS)  # unrestricted the second would be -4/7
+    assert w.tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
+    w = np.zeros(2)
+    nonnegative_minimum(n, B, w, 1)  # out of steps: one arm has entered
+    assert w.tolist() == [1.0, 0.0]
+
+
+# --- games -----------------------------------------------------------------------------------------------------------
+
+
+def test_lucb_queries_all_then_two_and_stops_when_the_leader_is_clear() -> None:
+    duel = board.new_duel(3)
+    rows, sds = np.array([[1.0, 0.0, 0.5]] * 4), np.ones(3)
+    assert lucb(rows, np.full(4, 1.0), sds, duel) == (4, False)
+    assert duel.tally.tolist() == [4, 3 + 3 * 2]
+    assert duel.counts.tolist() == [
+        4,
+        1,
+        4,
+    ]  # the third has the highest bound besides the leader: 1.5, 1.21, 1.08 against 1
+    assert lucb(rows, np.full(4, 0.01), sds, duel) == (1, True)
+
+
+def test_intervals_stop_at_the_limit_and_drop_who_is_below() -> None:
+    game = board.new_board(2)
+    game.own[:] = 1.0
+    rows, none = np.array([[1.0, 0.0]] * 5), np.zeros(5)
+    game.limits[:] = 3, 100
+    wide = np.full(5, 0.6)  # 0.4 against 0.6: they overlap
+    assert race_intervals(rows, wide, none, game, False) == 3
+    assert game.tally[board.CANDIDATES] == 2
+    game.limits[:] = 9, 100
+    assert race_intervals(rows, np.full(5, 0.4), none, game, False) == 1
+    assert game.tally[board.CANDIDATES] == 1
+    assert game.margin[1] == pytest.approx(0.2)
+    assert (game.beaten_by[1], game.beaten_round[1]) == (0, 4)
+
+
+def test_who_leaves_moves_behind_and_the_others_close_up() -> None:
+    game = board.new_board(4)
+    game.means[:] = [1.0, 2.0, 3.0, 4.0]
+    game.own[:] = [10.0, 20.0, 30.0, 40.0]
+    for a in range(4):
+        for b in range(a):
+            game.squares[a, b] = 10 * (a + 1) + (b + 1)  # of arms a and b, both from 1
+    game.last_round[1] = 5
+    let_leave(game, 5)
+    assert game.arms.tolist() == [0, 2, 3, 1]
+    assert game.means.tolist() == [1.0, 3.0, 4.0, 2.0]
+    assert game.own.tolist() == [10.0, 30.0, 40.0, 20.0]
+    assert [game.squares[a, b] for a in range(4) for b in range(a)] == [31, 41, 43, 21, 32, 42]
+    assert game.parted[1, 3] == 2.0 == -game.parted[3, 1]
+    assert game.tally[board.QUERIED] == 3
+
+
+def played_pairs(rows: Matrix, rule: board.PairRule, slope: float) -> board.Board:
+    game = board.new_board(rows.shape[1])
+    slopes = np.full(len(rows), slope)
+    race_pairs(rows, slopes, np.zeros(len(rows)), game, rule)
+    return game
+
+
+def test_a_spread_is_learned_up_to_its_round_and_not_after_it() -> None:
+    rows = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 100.0], [-7.0, 3.0]])
+    first_two = board.PairRule(1.0, 0.0, 0.0, linear=True, learn_until=2)
+    assert played_pairs(rows, first_two, slope=1e9).squares[1, 0] == pytest.approx(2.0)  # of 0 and 2
+    differences = rows[:, 0] - rows[:, 1]
+    always = board.PairRule(1.0, 0.0, 0.0, linear=True)
+    assert played_pairs(rows, always, slope=1e9).squares[1, 0] == pytest.approx(4 * differences.var())
+
+
+def convex_game(rows: Matrix, slope: float, keep: float, steps: int) -> tuple[board.Board, board.ConvexSearch]:
+    K = rows.shape[1]
+    game, search, rule = board.new_board(K), board.new_search(K), board.ConvexRule(keep, 1.0, K, steps)
+    slopes = np.full(len(rows), slope)
+    slopes[0] = np.inf
+    race_convex(rows, slopes, np.zeros(len(rows)), game, search, rule)
+    return game, search
+
+
+def test_who_was_dropped_and_is_still_queried_is_not_dropped_again() -> None:
+    noise = np.array([[0.1, 0.0], [-0.1, 0.1], [0.0, -0.1], [0.1, 0.0], [-0.1, 0.0]])
+    rows = np.column_stack([noise[:, 0] - 5.0, noise[:, 1] + 0.02, np.zeros(5)])
+    game, _ = convex_game(rows, slope=1.0, keep=98.0, steps=STEPS)
+    assert game.beaten_round[0] == 2
+    assert game.tally[board.QUERIED] == 3
+    assert game.last_round[0] == 2 * 98
+    assert game.tally[board.CANDIDATES] == 2
+
+
+def test_a_sign_that_is_not_certified_drops_nobody_and_is_counted() -> None:
+    """Two arms that beat the third together; without steps only single arms are looked at."""
+    luck = 3.0 * np.array([1.0, -1.0, 1.0, -1.0])
+    rows = np.column_stack([0.5 + luck, 0.5 - luck, np.zeros(4)])
+    game, search = convex_game(rows, slope=0.6, keep=1.0, steps=STEPS)
+    assert game.beaten_round[2] == 2
+    assert search.proofs[2].tolist() == pytest.approx([0.5, 0.5, 0.0])
+    blind, unsure = convex_game(rows, slope=0.6, keep=1.0, steps=0)
+    assert blind.tally[board.CANDIDATES] == 3
+    assert unsure.counts[2] == unsure.counts[1] > 0
+
+
+@pytest.mark.parametrize("pool", [24, 38])  # stakes of 1.2 and of 0.995
+def test_a_portfolio_loses_no_more_than_the_cap_in_a_round(pool: int) -> None:
+    """A sure lead is bet on with nearly all; then it turns, and what is left of the pool must turn it back."""
+    steps = 0.01 * np.ones(22)
+    steps[20:] = -1.0
+    rows = np.column_stack([np.where(steps < 0, 1.0, 0.0), np.where(steps < 0, 0.0, 0.01)])
+    game = ConvexBAI(0.05, Portfolio(pool=pool)).start(2)
+    evidence = game.evidence  # type: ignore[attr-defined]
+    game.play(rows[:21])
+    before, bet = evidence.state.folio.log_wealth[0], evidence.state.folio.bets[0, 1]
+    null_mean = 0.8 / (pool - 21)  # of the rounds that are left, if the mean over the pool is at most 0
+    assert bet * (1.0 + null_mean) > CAP
+    game.play(rows[21:22])
+    assert evidence.state.folio.log_wealth[0] - before == pytest.approx(math.log(1.0 - CAP))

@@ -1,0 +1,132 @@
+"""Details that a change could lose without a sound: each of these tests kills a fault that others let live."""
+
+import math
+import re
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm import Betting, EvaluationError, PairwiseBAI
+from bestarm.algorithms import Game
+from bestarm.inputs.items import digest
+from bestarm.report.words import names
+from bestarm.testing import ConformanceError, check_algorithm
+from bestarm.testing.saying import bounds_on_leads_agree
+from own_games import Playing
+from test_race import bounded_rows, reads, run
+from test_race_failures import Inline
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [["a", "bc"], ["abc", ""], ["abc"], ["c", "ab"], ["ab", "c", ""]])
+def test_texts_that_run_into_each_other_have_other_fingerprints(other: list[str]) -> None:
+    assert digest(["ab", "c"]) == digest(iter(["ab", "c"])) != digest(other)
+
+
+def test_items_that_run_into_each_other_are_other_items(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"bounds": (0, 1), "store": tmp_path / "race.sqlite"}
+    run(lambda arm, item: 0.5, ["x", "y"], ["ab", "c", "d"], **options)
+    with pytest.raises(bestarm.StoreError, match="the items are not the same"):
+        run(lambda arm, item: 0.5, ["x", "y"], ["a", "bc", "d"], **options)
+
+
+@pytest.mark.parametrize("cells", [",1,2\n,3,4\n", "NA,1,2\nNA,3,4\n"])
+def test_a_first_column_without_a_score_is_an_arm_or_holds_the_items(cells: str, tmp_path: Path) -> None:
+    """Empty cells are missing scores; words are names of items, whatever they say."""
+    path = tmp_path / "scores.csv"
+    path.write_text("x,a,b\n" + cells, encoding="utf-8")
+    table = bestarm.read_table(path)
+    if cells.startswith(","):
+        assert (table.arms, table.items) == (("x", "a", "b"), ("1", "2"))
+        assert np.isnan(table.scores[:, 0]).all()
+    else:
+        assert (table.arms, table.items) == (("a", "b"), ("NA", "NA"))
+    assert table.scores[:, -2:].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+# --- races -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 2.0), (-3.0, -2.0)])
+def test_scores_far_from_zero_are_played_again_within_their_bounds(bounds: tuple[float, float], tmp_path: Path) -> None:
+    """What an arm that had left would have scored is not known, and 0 is out of bounds."""
+    rows, store = bounds[0] + bounded_rows(0), tmp_path / "race.sqlite"
+    result = run(reads(rows), range(5), iter(range(400)), bounds=bounds, store=store)
+    assert result.reason == "decided"
+    assert min(result.counts) < result.n_rounds
+    again = bestarm.load_result(store)
+    assert [(out.arm, out.round) for out in again.eliminations] == [
+        (str(out.arm), out.round) for out in result.eliminations
+    ]
+    assert again.intervals is not None
+    assert result.intervals is not None
+    assert again.intervals.low.tolist() == result.intervals.low.tolist()
+
+
+def test_an_arm_that_was_beaten_and_failed_later_was_beaten() -> None:
+    """It was still asked, to beat others: it is out for its scores, and its failure is told beside."""
+    level = {"low": 0.1, "mid": 0.7, "high": 0.75}
+    failed: list[int] = []
+
+    def evaluate(arm: str, item: int) -> float:
+        if arm == "low" and item == 40:
+            failed.append(item)
+            return math.nan
+        return level[arm]
+
+    algorithm = PairwiseBAI(0.05, Betting(), keep=50.0)
+    result = run(evaluate, list(level), iter(range(400)), algorithm=algorithm, on_error="disqualify")
+    out = next(out for out in result.eliminations if out.arm == "low")
+    assert out.round < 40
+    assert failed == [40]
+    record = next(record for record in result.to_records() if record["arm"] == "low")
+    assert (record["status"], record["round"], record["beaten_by"]) == ("out", out.round, out.by)
+    assert "returned nan" in record["failure"]
+    assert f"out in round {out.round}, beaten by {out.by}" in str(result)
+
+
+@pytest.mark.parametrize("bad", [[(0, 3), (0, 1)], [(2, 0), (1, 4)], [(3, 2), (1, 1), (1, 2)]])
+def test_of_several_failures_that_come_together_the_first_is_raised(bad: list[tuple[int, int]]) -> None:
+    rows = bounded_rows(0)
+    for place in bad:
+        rows[place] = math.nan
+    first = min(bad)
+    pool: Executor = Inline()
+    with pytest.raises(EvaluationError, match=re.escape(f"evaluate('{first[1]}', '{first[0]}')")):
+        run(reads(rows), range(5), iter(range(400)), bounds=(0, 1), executor=pool, in_flight=4)
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(1, "a"), (4, "a, b, c, d"), (5, "a, b, c, d, e"), (6, "a, b, c, d, e and 1 more")]
+)
+def test_five_names_fit_into_a_sentence(n: int, said: str) -> None:
+    assert names(tuple("abcdefgh"[:n])) == said
+
+
+# --- the kit ---------------------------------------------------------------------------------------------------------
+
+
+class Narrow(Game):
+    """Its bounds for all pairs together are tighter than those for one: they cannot hold at the same level."""
+
+    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float:
+        return -0.5 if simultaneous else -1.0
+
+
+class Wide(Narrow):
+    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float:
+        return -1.0 if simultaneous else -0.5
+
+
+def test_the_kit_finds_simultaneous_bounds_that_are_tighter_than_single_ones() -> None:
+    check_algorithm(Playing(Wide), [bounds_on_leads_agree])
+    with pytest.raises(ConformanceError, match=r"the interval of 1 over 0 begins at -0.5, not -1.0"):
+        check_algorithm(Playing(Narrow), [bounds_on_leads_agree])
