@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import bestarm
 from bestarm import EvaluationError, PairwiseBAI, Race
 from bestarm.algorithms import Game
-from bestarm.algorithms.data_kind import LOOK
 from bestarm.checks import check_mapping
 from bestarm.cli import app
 from bestarm.inputs.items import item_text
@@ -89,13 +88,6 @@ def test_a_table_that_has_names_takes_no_others() -> None:
     assert score_table(table) is table
     with pytest.raises(ValueError, match=r"^arms are the columns of the table: name them there, not beside it$"):
         score_table(table, ["x", "y"])
-
-
-def test_a_csv_file_with_a_broken_line_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_bytes(b"a,b\n1,2\r3,4\r\n\x00")
-    with pytest.raises(ValueError, match=r"scores\.csv"):
-        bestarm.read_table(path)
 
 
 def test_the_last_candidate_of_an_open_game_is_not_disqualified() -> None:
@@ -227,7 +219,7 @@ def test_a_pool_gives_each_item_once_and_no_more_than_it_has() -> None:
         pool.draw(6, np.random.default_rng(0))
 
 
-# --- interrupts, warnings, the kit -----------------------------------------------------------------------------------
+# --- interrupts, the kit ---------------------------------------------------------------------------------------------
 
 
 def test_ctrl_c_waits_until_evaluations_run() -> None:
@@ -239,17 +231,6 @@ def test_ctrl_c_waits_until_evaluations_run() -> None:
     fresh = Pausing()
     with pytest.raises(KeyboardInterrupt), fresh:
         fresh.interrupt(signal.SIGINT, None)
-
-
-def test_the_spread_of_one_arm_alone_is_not_judged(recwarn: pytest.WarningsRecorder) -> None:
-    """All others were out before there was enough to see."""
-    rows = np.zeros((LOOK + 10, 2))
-    rows[:, 1] = 1.0
-    game = PairwiseBAI(0.05, bestarm.Betting(), keep=30.0).start(2)
-    for row in rows:
-        if not game.finished:
-            game.tell(row[game.ask()])
-    assert not [warning for warning in recwarn if issubclass(warning.category, bestarm.DataWarning)]
 
 
 class Wrong(Game):
