@@ -2,8 +2,10 @@
 
 import math
 import random
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,3 +144,115 @@ def test_a_mistake_in_an_own_comparison_is_not_taken_for_missing_intervals() -> 
     with pytest.raises(TypeError, match="unsupported operand"):
         _ = result.intervals
     assert result.regret_bound == math.inf
+
+
+def answering(answer: Any) -> bestarm.Algorithm:
+    """An algorithm whose games want what they are told to want."""
+
+    class Odd(bestarm.Game):
+        def next_arms(self) -> Any:
+            return answer
+
+    @dataclass(frozen=True)
+    class Settings:
+        def start(self, n_arms: int) -> bestarm.Game:
+            return Odd(n_arms)
+
+    return Settings()
+
+
+@pytest.mark.parametrize("answer", [np.array([], dtype=int), [-1, 0], [0, 1, 2, 0], [1, 0], [3], [0.5], None, 1, "ab"])
+def test_arms_that_cannot_be_queried_are_refused_with_the_name_of_the_game(answer: Any) -> None:
+    message = r"^Odd.next_arms\(\) must return different arms from 0 to 2 in increasing order, got "
+    with pytest.raises(ValueError, match=message):
+        answering(answer).start(3).ask()
+    with pytest.raises(ValueError, match=message):
+        bestarm.race_table(table(), arms=ARMS, algorithm=answering(answer))
+    with pytest.raises(ValueError, match=message):
+        bestarm.race(score, ARMS, algorithm=answering(answer), max_queries=30, progress=False)
+
+
+def test_a_list_of_arms_is_as_good_as_an_array() -> None:
+    result = bestarm.race(score, ARMS, algorithm=answering([0, 2]), max_queries=30, progress=False)
+    assert result.counts.tolist() == [15, 0, 15]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        lambda rounds: (np.ones(len(rounds) - 1), np.zeros(len(rounds))),
+        lambda rounds: (np.ones(len(rounds)), np.zeros(len(rounds) - 1)),
+        lambda rounds: (np.full(len(rounds), np.nan), np.zeros(len(rounds))),
+        lambda rounds: (1.0, 0.0),
+    ],
+)
+def test_boundaries_of_the_wrong_shape_or_without_numbers_are_refused(returned: Callable[..., Any]) -> None:
+    @dataclass(frozen=True)
+    class Broken(PairBoundary):
+        def boundary(self, rounds: Any, n_arms: int, delta: float) -> Any:
+            return returned(rounds)
+
+    with pytest.raises(
+        ValueError, match=r"^Broken.boundary must return a slope and an offset for each of the 2048 round"
+    ):
+        PairwiseBAI(0.1, Broken()).start(3).play(table())
+
+
+@dataclass(frozen=True)
+class Counting:
+    """An own algorithm that names arms as NumPy counts them."""
+
+    rounds: int = 3
+    measure: Any = 1.0
+
+    def start(self, n_arms: int) -> bestarm.Game:
+        settings = self
+
+        class Counted(bestarm.Game):
+            @property
+            def reason(self) -> str | None:
+                return "decided" if self.n_rounds >= settings.rounds else None
+
+            @property
+            def candidates(self) -> tuple[int, ...]:
+                return (int(np.argmax(self.means)),) if self.finished else super().candidates
+
+            @property
+            def eliminations(self) -> list[bestarm.Elimination[int]]:
+                best = np.argmax(self.means)
+                gone = [arm for arm in np.arange(self.n_arms) if arm != best] if self.finished else []
+                return [bestarm.Elimination(arm, self.n_rounds, best, np.float64(1.0)) for arm in gone]  # type: ignore[arg-type]
+
+        return Counted(n_arms)
+
+
+def test_numbers_of_numpy_in_eliminations_are_stored_as_numbers(tmp_path: Path) -> None:
+    result = bestarm.race(score, ARMS, algorithm=Counting(), store=tmp_path / "race.sqlite", progress=False)
+    with closing(sqlite3.connect(tmp_path / "race.sqlite")) as connection:
+        rows = connection.execute("SELECT arm, round, by, margin FROM eliminations").fetchall()
+    assert rows == [(0, 3, 2, 1.0), (1, 3, 2, 1.0)]
+    assert [out.arm for out in result.eliminations] == ["low", "mid"]
+
+
+class Ordinary:
+    """An algorithm that is no dataclass: a file could not tell its settings apart."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+
+    def start(self, n_arms: int) -> bestarm.Game:
+        return Counting(self.rounds).start(n_arms)
+
+
+@pytest.mark.parametrize("algorithm", [Ordinary(3), Counting(measure=print), Counting(measure=(1, {2: 3}))])
+def test_settings_that_a_file_cannot_hold_are_refused_with_a_store_only(algorithm: Any, tmp_path: Path) -> None:
+    assert bestarm.race(score, ARMS, algorithm=algorithm, progress=False).best == "high"
+    with pytest.raises(TypeError, match="cannot be kept in a store: it must be a frozen dataclass of numbers, texts"):
+        bestarm.race(score, ARMS, algorithm=algorithm, store=tmp_path / "race.sqlite", progress=False)
+
+
+def test_results_can_be_compared_and_collected() -> None:
+    one, other = (bestarm.race(score, ARMS, algorithm=Counting(), progress=False) for _ in range(2))
+    assert one == one  # noqa: PLR0124
+    assert one != other
+    assert other in {one, other}

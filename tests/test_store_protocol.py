@@ -77,7 +77,7 @@ def test_a_race_is_kept_in_an_own_store_and_continued() -> None:
 
 
 def test_what_is_no_store_is_refused() -> None:
-    for store in (7, object(), ["race.sqlite"]):
+    for store in (7, object(), ["race.sqlite"], Memory):
         with pytest.raises(TypeError, match=r"^store must be the path of a file"):
             bestarm.Race(["a", "b"], store=store)  # type: ignore[arg-type]
 

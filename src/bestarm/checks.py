@@ -69,6 +69,17 @@ def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     return vector.astype(np.int64)
 
 
+def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.int64]:
+    """The arms that a game wants, refused if they are not different ones in increasing order."""
+    vector = np.asarray(arms)
+    whole = vector.ndim == 1 and vector.size > 0 and vector.dtype.kind in "iu"
+    if not whole or vector[0] < 0 or vector[-1] >= n_arms or (np.diff(vector) <= 0).any():
+        raise ValueError(
+            f"{game}.next_arms() must return different arms from 0 to {n_arms - 1} in increasing order, got {arms!r}"
+        )
+    return vector
+
+
 def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):

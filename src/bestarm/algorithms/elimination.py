@@ -66,6 +66,9 @@ class EliminationGame(Game):
         """The arms that are still queried, in increasing order."""
         return self._board.arms[: self._n_queried].copy()
 
+    def _due(self) -> Arms:
+        return self.next_arms() if self._asked is None else self._asked  # the board's own: nothing to check
+
     @property
     def reason(self) -> str | None:
         """Why the game has ended, or None while it goes on."""

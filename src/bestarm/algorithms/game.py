@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals
-from bestarm.checks import check_n_arms, whole_numbers
+from bestarm.checks import check_arms, check_n_arms, whole_numbers
 from bestarm.comparisons.evidence import growth_of_t_test
 
 Arms = NDArray[np.int64]
@@ -197,7 +197,7 @@ class Game:
 
     def _due(self) -> Arms:
         """The arms of this round, whether they were asked or not."""
-        return self.next_arms() if self._asked is None else self._asked
+        return check_arms(type(self).__name__, self.next_arms(), self.n_arms) if self._asked is None else self._asked
 
     def tell(self, rewards: ArrayLike, arms: Sequence[int] | None = None) -> None:
         """Take the rewards of the arms asked, in the order asked. A refused call changes nothing.
@@ -284,7 +284,7 @@ class Game:
         for used in range(len(rows)):
             if self.finished:
                 return used
-            self._absorb_round(self.next_arms(), rows[used : used + 1])
+            self._absorb_round(self._due(), rows[used : used + 1])
         return len(rows)
 
     def take_out(self, arm: int) -> None:

@@ -17,7 +17,7 @@ from bestarm.racing.table import race_table
 @app.command(epilog=EXIT_CODES)
 @grouped
 def table(
-    file: Annotated[Path, typer.Argument(help="Scores as .csv, .tsv, .jsonl or .parquet; one row per item.")],
+    file: Annotated[Path, typer.Argument(help="Scores as .csv, .tsv, .jsonl, .ndjson or .parquet; one row per item.")],
     *,
     columns: Columns,
     bounds: Annotated[

@@ -37,7 +37,14 @@ class Boundary(Protocol):
 def boundary_chunk(boundary: Boundary, n_arms: int, delta: float, index: int) -> Thresholds:
     """Slopes and offsets of rounds ``index * CHUNK + 1`` to ``(index + 1) * CHUNK``, read-only."""
     rounds = np.arange(index * CHUNK + 1, (index + 1) * CHUNK + 1, dtype=np.float64)
-    slopes, offsets = boundary.boundary(rounds, n_arms, delta)
+    slopes, offsets = (np.array(part, dtype=np.float64) for part in boundary.boundary(rounds, n_arms, delta))
+    for part in (slopes, offsets):
+        if part.shape != rounds.shape or np.isnan(part).any():
+            name, seen = type(boundary).__name__, f"{slopes.shape} and {offsets.shape}"
+            raise ValueError(
+                f"{name}.boundary must return a slope and an offset for each of the {CHUNK} rounds that it is given, "
+                f"and no NaN, got arrays of shape {seen}"
+            )
     slopes[slopes > LARGEST_SLOPE] = np.inf
     slopes.setflags(write=False)
     offsets.setflags(write=False)

@@ -29,6 +29,20 @@ def encode(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else _kind(value)
 
 
+def not_plain(value: Any) -> str | None:
+    """What in some settings cannot be kept in a file, or None: two races with other settings must not look the same."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {f"{type(value).__name__}.{field.name}": getattr(value, field.name) for field in fields(value)}
+    elif isinstance(value, np.ndarray | tuple | list):
+        parts = {f"part {k}": part for k, part in enumerate(value)}
+    else:
+        return None if isinstance(value, str | int | float | np.generic | None) else f"it is {value!r}"
+    for name, part in parts.items():
+        if (what := not_plain(part)) is not None:
+            return f"{name}: {what}"
+    return None
+
+
 def _kind(value: Any) -> dict[str, Any]:
     """The class of a value; a user's own may be called as one of bestarm."""
     own = {} if type(value).__module__.startswith("bestarm.") else {"own": True}

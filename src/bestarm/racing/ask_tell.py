@@ -9,6 +9,7 @@ from bestarm.checks import check_mapping
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
+from bestarm.inputs.plain import not_plain
 from bestarm.inputs.scores import EvaluationError, Outcome, is_failure, told_outcome
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
@@ -217,6 +218,12 @@ class Race:
         """Begin a race in a store, or continue the one that is there."""
         self._store = store
         try:
+            algorithm = self.state.settings.algorithm
+            if (what := not_plain(algorithm)) is not None:
+                raise TypeError(
+                    f"{algorithm!r} cannot be kept in a store: it must be a frozen dataclass of numbers, texts, tuples "
+                    f"or dataclasses of them ({what})"
+                )
             stored = store.load()
             if stored is not None:
                 self._continue(store, stored, options)

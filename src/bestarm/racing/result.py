@@ -47,7 +47,7 @@ class Outcome:
     contradiction: Elimination[int] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RaceResult:
     """The result of a race, finished or not; its text form is a table.
 
@@ -117,6 +117,8 @@ class RaceResult:
 
     def _labelled(self, out: Elimination[int]) -> Elimination[Any]:
         key = [label if hashable(label) else name_of(label) for label in self.arms]
+        if len(set(key)) < len(key):  # 1, 1.0 and True are one key
+            key = [name_of(label) for label in self.arms]
         weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
         return Elimination(self.arms[out.arm], out.round, self.arms[out.by], out.margin, weights)
 

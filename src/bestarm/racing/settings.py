@@ -66,7 +66,8 @@ def start_game(settings: RaceSettings, n_arms: int, bounds: tuple[float, float] 
     if settings.on_error == "worst" and game.bounds is None:
         raise ValueError("on_error='worst' needs bounds=(low, high): without them there is no worst score")
     if settings.on_error == "disqualify" and game.no_disqualification is not None:
-        raise ValueError("on_error='disqualify' needs an algorithm that compares arms pair by pair, as PairwiseBAI")
+        need = "on_error='disqualify' needs an algorithm that compares arms pair by pair, as PairwiseBAI"
+        raise ValueError(f"{need}: {game.no_disqualification}")
     if settings.in_flight > 1 and not game.works_ahead:
         name = type(settings.algorithm).__name__
         raise ValueError(

@@ -5,6 +5,7 @@ Tables: ``settings`` (name, value as JSON), ``arms`` (arm, name), ``rounds`` (ro
 this schema is ``PRAGMA user_version``. Every transaction is on disk before it returns (WAL, ``synchronous=FULL``).
 """
 
+import inspect
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +51,7 @@ def open_store(store: str | Path | Store) -> Store:
     if isinstance(store, str | Path):
         return SQLiteStore(store)
     for name in ("load", "create", "update", "save", "save_eliminations", "close"):
-        if not hasattr(store, name):
+        if not hasattr(store, name) or inspect.isclass(store):
             raise TypeError(f"store must be the path of a file (or have a method {name}), got {store!r}")
     return store
 
@@ -133,7 +134,8 @@ class SQLiteStore:
     def save_eliminations(self, eliminations: Iterable[Elimination[int]]) -> None:
         """Who is out so far, for those who read the file with SQL; a race that is continued works them out anew."""
         rows = [
-            (out.arm, out.round, out.by, out.margin, out.weights and json.dumps(out.weights)) for out in eliminations
+            (int(out.arm), int(out.round), int(out.by), float(out.margin), out.weights and json.dumps(out.weights))
+            for out in eliminations
         ]
         with self._transaction() as connection:
             connection.execute("DELETE FROM eliminations")

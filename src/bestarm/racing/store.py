@@ -22,7 +22,7 @@ class StoredRace:
 
 
 class Store(Protocol):
-    """Where a race is kept: `SQLiteStore`, or an object of your own given as ``store=``.
+    """Where a race is kept: an SQLite file, or an object of your own given as ``store=``.
 
     A score counts only after `save` has returned, so what it was given must be durable then. The text form of a store
     is what messages call it. Trouble is raised as `StoreError`.
