@@ -7,7 +7,7 @@ MEASURED := --cov --cov-report= --cov-fail-under=0
 # Coverage cannot see into compiled kernels: these tests run once more with the compiler off, where dividing by 0 warns.
 INTERPRETED := tests/test_conformance.py tests/test_kernels.py -k 'the_reference_agrees or test_kernels' -W ignore::RuntimeWarning
 
-.PHONY: demo test bench faults figure1 lint format clean
+.PHONY: demo test coverage bench faults figure1 lint format clean
 .DEFAULT_GOAL := demo
 
 $(STAMP): pyproject.toml
@@ -18,8 +18,11 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## the main job, on something real; writes demo/
 	$(BIN)/bestarm demo
 
-test: lint  ## everything that CI runs
-	$(BIN)/python -m pytest -n 2 $(MEASURED)
+test: lint  ## lint and the whole suite
+	$(BIN)/python -m pytest -n 2
+
+coverage: $(STAMP)  ## branches of src that the quicker tests reach, compiled kernels included; CI runs it after the suite
+	$(BIN)/python -m pytest -n 2 -m 'not long' $(MEASURED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(MEASURED) --cov-append $(INTERPRETED)
 	$(BIN)/coverage report
 

@@ -1,8 +1,8 @@
-"""What is left out of the coverage, because it takes long there and adds nothing."""
+"""Which tests are long, and so are left out of the coverage: they add nothing to it."""
 
 import pytest
 
-# Many games by statements that quicker tests go through as well: to trace them would take more than another minute.
+# Many games, by statements that quicker tests go through as well.
 LONG = {
     "test_betting",
     "test_convex_game",
@@ -26,4 +26,4 @@ def is_long(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in filter(is_long, items):
-        item.add_marker(pytest.mark.no_cover)
+        item.add_marker(pytest.mark.long)

@@ -256,3 +256,67 @@ def test_results_can_be_compared_and_collected() -> None:
     assert one == one  # noqa: PLR0124
     assert one != other
     assert other in {one, other}
+
+
+@dataclass(frozen=True)
+class Forgiving:
+    """All arms in every round; those that fail are left out."""
+
+    def start(self, n_arms: int) -> bestarm.Game:
+        class Forgives(bestarm.Game):
+            no_disqualification = None
+
+            def next_arms(self) -> Any:
+                return np.array([arm for arm in range(self.n_arms) if arm not in getattr(self, "gone", ())])
+
+            def take_out(self, arm: int) -> None:
+                self.gone = {*getattr(self, "gone", ()), arm}
+
+            @property
+            def candidates(self) -> tuple[int, ...]:
+                return tuple(self.next_arms().tolist())
+
+        return Forgives(n_arms)
+
+
+@pytest.mark.parametrize("in_flight", [1, 3])
+def test_an_own_game_can_do_without_arms_that_fail(in_flight: int, tmp_path: Path) -> None:
+    calls = list[Any]()
+
+    def fails(arm: str, item: int) -> float:
+        calls.append(arm)
+        if arm == "mid" and calls.count("mid") == 5:
+            raise OSError("disk full")
+        return score(arm, item)
+
+    def run(limit: int) -> bestarm.RaceResult:
+        return bestarm.race(
+            fails,
+            ARMS,
+            algorithm=Forgiving(),
+            on_error="disqualify",
+            in_flight=in_flight,
+            max_queries=limit,
+            store=tmp_path / "race.sqlite",
+            progress=False,
+        )
+
+    assert run(18).counts.tolist()[1] == 4
+    result = run(40)
+    assert [failed.arm for failed in result.disqualified] == ["mid"]
+    assert result.counts[1] == 4  # what was in flight when it failed does not count
+    assert result.counts[0] == result.counts[2] == result.n_rounds > 10
+
+
+def test_a_boundary_that_raises_on_the_way_leaves_a_game_that_knows_where_it_is() -> None:
+    @dataclass(frozen=True)
+    class Late(PairBoundary):
+        def boundary(self, rounds: Any, n_arms: int, delta: float) -> Any:
+            if rounds[-1] > 2048:
+                raise ArithmeticError("too late")
+            return np.full(rounds.shape, np.inf), np.zeros(rounds.shape)
+
+    game = PairwiseBAI(0.1, Late()).start(3)
+    with pytest.raises(ArithmeticError, match="too late"):
+        game.play(table(3000))
+    assert (game.n_rounds, game.counts.tolist(), game.n_queries) == (2048, [2048] * 3, 3 * 2048)

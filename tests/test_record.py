@@ -74,6 +74,8 @@ def test_a_copy_of_the_first_rounds_does_not_follow_the_record() -> None:
         ([(0, "a", 1)], [(0, 0, 0.5, None)], "rounds are numbered from 1"),
         ([(1, "a", 1), (10**9, "b", 1)], [(1, 0, 0.5, None)], "scores of round 2 are missing"),
         ([(1, "a", 1)], [(1, 0, math.inf, None)], "no finite numbers"),
+        ([(1, "a", 1)], [(1, 0, math.nan, None)], "no finite numbers"),
+        ([(9, "a", 1)], [], "scores of round 1 are missing"),
     ],
 )
 def test_rows_that_no_race_has_written_are_refused(
@@ -198,3 +200,65 @@ def test_a_failure_is_a_failure_for_other_rules_too() -> None:
     game = given(result, PairwiseBAI(1e-9, Betting()))
     assert 1 not in game.candidates
     assert game.counts[1] == result.disqualified[0].round - 1
+
+
+# --- candidates that were withdrawn -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("comparison", [Betting(), StudentMixture()], ids=["Betting", "StudentMixture"])
+def test_a_game_with_a_withdrawn_candidate_does_not_end_within_epsilon(comparison: Any) -> None:
+    """Nobody was compared with the candidate that left after two rounds: it may be far better than the leader."""
+    rows = np.random.default_rng(0).uniform(0.4, 0.6, (3000, 3))
+    rows[:, 2] = 1.0
+    game = PairwiseBAI(0.05, comparison, epsilon=0.2).start(3)
+    assert isinstance(game, EliminationGame)
+    game.play(rows[:2])
+    game.withdraw(2)
+    game.play(rows[2:])
+    assert (game.reason, game.candidates, game.n_rounds) == (None, (0, 1, 2), 3000)
+    whole = PairwiseBAI(0.05, comparison, epsilon=0.2).start(3)
+    whole.play(np.delete(rows, 2, axis=1).repeat([1, 2], axis=1))
+    assert whole.reason == "within epsilon"
+
+
+def test_a_pool_with_a_withdrawn_candidate_is_not_settled() -> None:
+    rows = np.full((50, 3), 0.5)
+    rows[:, 2] = 0.9
+    rows[:3, 2] = 0.2
+    game = PairwiseBAI(0.05, Betting(pool=50)).start(3)
+    assert isinstance(game, EliminationGame)
+    game.play(rows[:3])
+    game.withdraw(2)
+    game.play(rows[3:])
+    assert (game.reason, game.candidates, game.counts.tolist()) == (None, (0, 1, 2), [50, 50, 3])
+
+
+def test_the_best_arm_of_a_law_is_rarely_missed_by_more_than_epsilon_whoever_steers() -> None:
+    """A hostile rule drops the best arm after an unlucky first round; 1 in 20 wrong ends are allowed."""
+    rng, wrong, ended = np.random.default_rng(1), 0, 0
+    for _ in range(200):
+        rows = (rng.random((400, 3)) < [0.5, 0.5, 0.65]).astype(float)
+        left = 1 if rows[0, 2] <= rows[0, :2].min() else len(rows)
+        record = Record.of_table(rows, np.array([len(rows), len(rows), left]), [""] * len(rows))
+        game = PairwiseBAI(0.05, Betting(), epsilon=0.1).start(3)
+        assert isinstance(game, EliminationGame)
+        replay_given(game, record, {}, lower_is_better=False)
+        ended += game.finished
+        wrong += game.finished and game.best != 2
+    assert ended > 20
+    assert wrong <= 18  # binomial, p < 0.02 if more
+
+
+@pytest.mark.parametrize("arm", [-1, 3, True, 0.5, "a"])
+def test_arms_that_are_not_queried_cannot_be_withdrawn_or_disqualified(arm: Any) -> None:
+    game = PairwiseBAI(0.05, Betting()).start(3)
+    assert isinstance(game, EliminationGame)
+    game.play(np.full((5, 3), 0.5))
+    with pytest.raises(ValueError, match=r"^(arm must be a whole number|only an arm that is queried)"):
+        game.withdraw(arm)
+    with pytest.raises(ValueError, match=r"^(arm must be a whole number|only an arm that is asked)"):
+        game.disqualify(arm)
+    game.withdraw(0)
+    with pytest.raises(ValueError, match=r"^only an arm that is queried can be withdrawn, got 0"):
+        game.withdraw(0)
+    assert (game.counts.tolist(), game.ask().tolist()) == ([5, 5, 5], [1, 2])

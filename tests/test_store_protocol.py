@@ -76,6 +76,15 @@ def test_a_race_is_kept_in_an_own_store_and_continued() -> None:
         bestarm.race(score, list("abc"), range(500), bounds=(0, 1), store=memory, delta=0.1, progress=False)
 
 
+@pytest.mark.parametrize("arm", [-1, 7])
+def test_scores_of_arms_that_do_not_exist_are_refused(arm: int) -> None:
+    memory = Memory()
+    bestarm.race(score, list("abc"), range(500), bounds=(0, 1), store=memory, max_queries=30, progress=False)
+    memory.scores[4] = (memory.scores[4][0], arm, 0.5, None)
+    with pytest.raises(StoreError, match="there are scores of arms that do not exist"):
+        bestarm.race(score, list("abc"), range(500), bounds=(0, 1), store=memory, progress=False)
+
+
 def test_what_is_no_store_is_refused() -> None:
     for store in (7, object(), ["race.sqlite"], Memory):
         with pytest.raises(TypeError, match=r"^store must be the path of a file"):

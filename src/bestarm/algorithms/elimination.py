@@ -136,8 +136,14 @@ class EliminationGame(Game):
     def withdraw(self, arm: int) -> None:
         """Query an arm no more, though it may still be the best: what is known of it stays as it is.
 
-        For rounds whose arms somebody else has chosen, from the past alone: a record that is played again.
+        For rounds whose arms somebody else has chosen, from the past alone: a record that is played again. While a
+        candidate is withdrawn the game does not end within epsilon or with its pool: nobody was compared with it.
         """
+        if check_count("arm", arm, least=0) not in self._due():
+            raise ValueError(f"only an arm that is queried can be withdrawn, got {arm}")
+        self._leave(arm)
+
+    def _leave(self, arm: int) -> None:
         from bestarm.kernels import let_leave
 
         self._board.last_round[arm] = self.n_rounds
@@ -149,9 +155,10 @@ class EliminationGame(Game):
         self._absorb_block(row)
 
     def _absorb_block(self, rows: Rewards) -> int:
-        used = self.evidence.play(rows)
-        self._read_tally()
-        return used
+        try:
+            return self.evidence.play(rows)
+        finally:  # a boundary may raise on the way
+            self._read_tally()
 
     def take_out(self, arm: int) -> None:
         """Query an arm no more, and let nobody be beaten by it."""
@@ -161,7 +168,7 @@ class EliminationGame(Game):
         if board.bar[place] == 0.0:
             board.bar[place] = np.inf
             board.tally[CANDIDATES] -= 1
-        self.withdraw(arm)
+        self._leave(arm)
 
 
 def comparison_game(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals
-from bestarm.checks import check_arms, check_n_arms, whole_numbers
+from bestarm.checks import check_arms, check_count, check_n_arms, whole_numbers
 from bestarm.comparisons.evidence import growth_of_t_test
 
 Arms = NDArray[np.int64]
@@ -261,7 +261,7 @@ class Game:
         """
         if self.finished:
             raise self._ended("nobody to disqualify")
-        if arm not in self._due():
+        if check_count("arm", arm, least=0) not in self._due():
             raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
         if self.candidates == (arm,):
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")

@@ -7,7 +7,7 @@ from bestarm.comparisons.evidence import Comparison, Role
 def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
     """Refuse a comparison that says nothing about what the algorithm asks."""
     own = getattr(comparison, "role", None)
-    if own not in _WHAT or isinstance(comparison, type):
+    if own not in ("pairs", "combinations") or isinstance(comparison, type):
         raise TypeError(f"{algorithm} needs a comparison such as bestarm.{_SUCH_AS[role]}, got {comparison!r}")
     if own == role:
         return

@@ -68,6 +68,15 @@ def leader_place(board):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def all_candidates_queried(board):  # type: ignore[no-untyped-def]
+    """Whether none of the candidates was withdrawn: only then can one arm be compared with all of them."""
+    queried = 0
+    for a in range(board.tally[QUERIED]):
+        queried += board.bar[a] == 0.0
+    return queried == board.tally[CANDIDATES]
+
+
+@compiled
 def eliminate(board, keep, t):  # type: ignore[no-untyped-def]
     """Take the candidates marked in this round out of S; if all are, the one with the largest mean stays."""
     arms, bar, tally, leader = board.arms, board.bar, board.tally, leader_place(board)

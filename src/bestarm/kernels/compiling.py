@@ -37,14 +37,14 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        self._kernel = self._impl.filename_base
-        name = f"{self._kernel}.{SOURCES}"
+        name = f"{self._impl.filename_base}.{SOURCES}"
         self._cache_file = IndexDataCacheFile(self._cache_path, name, SOURCES)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, and nothing of older sources."""
         super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-        for path in Path(self._cache_path).glob(f"{glob.escape(self._kernel)}.*"):
+        function = self._impl.filename_base.rpartition("-")[0]  # without its line and the version of Python
+        for path in Path(self._cache_path).glob(f"{glob.escape(function)}-*"):
             if SOURCES not in path.name:
                 with suppress(OSError):  # another process may be at it
                     path.unlink()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.moments import absorb_squares, begin_round
 
@@ -59,6 +59,8 @@ def _judge_pairs(board, slope, offset, scale, linear, ties, t):  # type: ignore[
 @compiled
 def _leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-untyped-def]
     """Whether the leader is shown to be less than epsilon worse than every other candidate."""
+    if not all_candidates_queried(board):
+        return False
     means, leader = board.means, leader_place(board)
     for a in range(board.tally[QUERIED]):
         if board.bar[a] == 0.0 and a != leader:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.compiling import compiled, inlined
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
 from bestarm.kernels.moments import absorb_squares, begin_round
@@ -205,6 +205,8 @@ def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untype
 @compiled
 def _leader_near(board, near, threshold):  # type: ignore[no-untyped-def]
     """Whether the wealth of the leader, shifted by epsilon, has reached the threshold against every other candidate."""
+    if not all_candidates_queried(board):
+        return False
     leader = leader_place(board)
     for a in range(board.tally[QUERIED]):
         if board.bar[a] == 0.0 and a != leader and near.total[board.arms[a], board.arms[leader]] < threshold:
@@ -248,7 +250,7 @@ def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no
         if tally[CANDIDATES] > 1:
             if rule.epsilon > 0.0 and _leader_near(board, near, rule.threshold):
                 tally[ENDED] = WITHIN_EPSILON
-            elif t == rule.pool:
+            elif t == rule.pool and all_candidates_queried(board):
                 _settle(board, t)
         if tally[NEXT_LEAVE] <= t:
             let_leave(board, t)

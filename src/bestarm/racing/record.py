@@ -41,7 +41,7 @@ class Record:
         if rounds and rounds[0][0] < 1:
             raise RecordError("rounds are numbered from 1")
         if last > len(rounds) + ahead:
-            missing = next(k for k, (number, _, _) in enumerate(rounds, start=1) if number != k)
+            missing = next((k for k, (number, _, _) in enumerate(rounds, start=1) if number != k), last)
             raise RecordError(f"scores of round {missing} are missing")
         items: list[str | None] = [None] * last
         asked = np.zeros(last, dtype=np.int64)
@@ -49,7 +49,7 @@ class Record:
             items[number - 1], asked[number - 1] = item, n_asked
         numbers = np.array([row[0] for row in scores], dtype=np.int64)
         values = np.array([row[2] for row in scores], dtype=np.float64)  # None is NaN
-        if np.isinf(values).any():
+        if not (np.isfinite(values) | np.array([row[2] is None for row in scores], dtype=np.bool_)).all():
             raise RecordError("there are scores that are no finite numbers")
         for number, arm, score, failure in scores:
             if score is None or failure is not None:
@@ -164,6 +164,10 @@ class Record:
     def counts(self, last: int, n_arms: int) -> NDArray[np.int64]:
         """How many scores or failures each arm has in the rounds up to the last."""
         return np.bincount(np.array(self._arms[: self._ends[last]], dtype=np.int64), minlength=n_arms)
+
+    def all_of(self, n_arms: int) -> bool:
+        """Whether all scores are of so many arms."""
+        return not self._arms or (min(self._arms) >= 0 and max(self._arms) < n_arms)
 
     def all_within(self, bounds: tuple[float, float] | None) -> bool:
         """Whether every score lies in the bounds."""

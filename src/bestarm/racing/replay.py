@@ -4,7 +4,7 @@ Resuming is a replay and then going on, loading is a replay, a recorded table is
 time, intervals and regret bounds are read off replays.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,20 +42,26 @@ def rewards(
     return np.clip(low + high - scores, low, high)
 
 
-def tell_round(game: Game, arms: list[int], scores: NDArray[np.float64], lower_is_better: bool) -> None:
-    """Tell a game a round that was asked earlier: those of its arms that the game still wants, or all."""
+def tell_round(
+    game: Game, arms: list[int], scores: NDArray[np.float64], lower_is_better: bool, gone: Set[int] = frozenset()
+) -> None:
+    """Tell a game a round that was asked earlier: those of its arms that the game still wants.
+
+    A game that does not shrink is told all of them, but for those that are ``gone``, disqualified.
+    """
     told = rewards(scores, game.bounds, lower_is_better)
-    if not game.shrinks:
-        game.tell(told, arms)
-        return
-    wanted = game.ask().tolist()
-    if wanted == arms:
+    wanted = game.ask().tolist() if game.shrinks else [arm for arm in arms if arm not in gone]
+    if wanted != arms:
+        places = {arm: place for place, arm in enumerate(arms)}
+        if missing := [arm for arm in wanted if arm not in places]:
+            raise StoreError(f"it is damaged: scores are missing, of arm {missing[0]}")
+        told = told[[places[arm] for arm in wanted]]
+    if game.shrinks:
         game.tell(told)
-        return
-    places = {arm: place for place, arm in enumerate(arms)}
-    if not places.keys() >= set(wanted):
-        raise StoreError("it is damaged: scores are missing")
-    game.tell(told[[places[arm] for arm in wanted]])
+    elif wanted:
+        game.tell(told, wanted)
+    else:
+        raise EvaluationError("no arm of a round is left that could be evaluated")
 
 
 def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:
@@ -79,14 +85,16 @@ def replay(game: Game, record: Record, failures: Failures, last: int, lower_is_b
     The game may have other rules than the race had; it must want no more than was scored.
     """
     out: list[Failure] = []
+    gone = {arm for number in failures if number <= game.n_rounds for arm in failures[number]}
     for number in [*sorted(number for number in failures if game.n_rounds < number <= last), last + 1]:
-        _play(game, record, number - 1, lower_is_better)
+        _play(game, record, number - 1, lower_is_better, gone)
         if number <= last:
             out += disqualify(game, number, failures[number])
+            gone |= set(failures[number])
     return out
 
 
-def _play(game: Game, record: Record, last: int, lower_is_better: bool) -> None:
+def _play(game: Game, record: Record, last: int, lower_is_better: bool, gone: Set[int]) -> None:
     """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
     blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
     while game.n_rounds < last and not game.finished:
@@ -95,7 +103,7 @@ def _play(game: Game, record: Record, last: int, lower_is_better: bool) -> None:
             scores = record.dense(first, min(last, first + BLOCK - 1), game.n_arms, blank)
             game.play(rewards(scores, game.bounds, lower_is_better))
         else:
-            tell_round(game, record.arms(first), record.scores(first), lower_is_better)
+            tell_round(game, record.arms(first), record.scores(first), lower_is_better, gone)
 
 
 def replay_given(game: EliminationGame, record: Record, failures: Failures, lower_is_better: bool) -> None:

@@ -85,7 +85,7 @@ def start_game(settings: RaceSettings, n_arms: int, bounds: tuple[float, float] 
 def missing_setting(plain: Mapping[str, Any]) -> str | None:
     """What is missing in the settings of a file, or None."""
     for name in (*(field.name for field in fields(RaceSettings)), "reason", "source"):
-        if name not in plain or (name == "algorithm" and "type" not in (plain[name] or ())):
+        if name not in plain or (name == "algorithm" and "type" not in getattr(plain[name], "keys", tuple)()):
             return f"the setting {name} is missing"
     return None
 

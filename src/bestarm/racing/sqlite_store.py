@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from bestarm.algorithms import Elimination
-from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
+from bestarm.checks import check_count
+from bestarm.racing.record import Record, RoundRow, ScoreRow
 from bestarm.racing.settings import missing_setting
 from bestarm.racing.store import Store, StoredRace, StoreError, damaged
 
@@ -245,8 +246,8 @@ def _load(connection: sqlite3.Connection, path: Path) -> StoredRace:
         rounds = select("SELECT round, item, asked FROM rounds ORDER BY round").fetchall()
         scores = select("SELECT round, arm, score, failure FROM scores ORDER BY round, arm").fetchall()
     try:
-        record = Record.of_rows(rounds, scores, settings["in_flight"])
-    except RecordError as error:
+        record = Record.of_rows(rounds, scores, check_count("in_flight", settings["in_flight"]))
+    except ValueError as error:  # also a RecordError
         raise damaged(path, str(error)) from error
     return StoredRace(settings, tuple(name for _, name in arms), record)
 

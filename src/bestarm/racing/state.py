@@ -95,7 +95,9 @@ class RaceState:
             self.disqualified += disqualify(self.game, opened.number, self.record.disqualifying(opened.number))
             if self.game.reason is not None:  # by the disqualification
                 break
-            tell_round(self.game, opened.asked, self.record.scores(opened.number), self.settings.lower_is_better)
+            gone = {failure.arm for failure in self.disqualified}
+            scores = self.record.scores(opened.number)
+            tell_round(self.game, opened.asked, scores, self.settings.lower_is_better, gone)
             self.open.popleft()
             absorbed += 1
             self.decide()
@@ -106,6 +108,8 @@ class RaceState:
         whole = past.n_whole
         if past.n_rounds > whole + self.settings.in_flight:
             raise StoreError(f"it is damaged: scores of round {whole + 1} are missing")
+        if not past.all_of(self.game.n_arms):
+            raise StoreError("it is damaged: there are scores of arms that do not exist")
         if not past.all_within(self.game.bounds):
             raise StoreError("it is damaged: there are scores out of bounds")
         self._replay(past, max(0, whole - self.settings.in_flight))
