@@ -9,7 +9,6 @@ LONG = {
     "test_convex_solver",
     "test_differences",
     "test_guarantee",
-    "test_own_algorithms",
     "test_portfolio",
     "test_reference",
     "test_sharp_games",

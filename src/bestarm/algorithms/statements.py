@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,7 @@ class Intervals:
     high: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Guarantee:
+class Guarantee(NamedTuple):
     """What a game promises: with probability at least ``1 - delta`` the best arm stays, if the assumption holds.
 
     ``delta`` is NaN where nothing is promised. ``epsilon`` is how far behind the best the answer may be; with an

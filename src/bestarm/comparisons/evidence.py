@@ -2,8 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,7 @@ from bestarm.board import ROUNDS, Board, new_board
 Role = Literal["pairs", "combinations"]
 
 
-@dataclass(frozen=True)
-class Goal:
+class Goal(NamedTuple):
     """What an algorithm wants of the evidence, in units of rewards; see `PairwiseBAI` and `ConvexBAI`."""
 
     delta: float

@@ -164,9 +164,13 @@ class _Runner:
     def _calls(self, todo: Round) -> Iterator[Call]:
         """The calls that a round takes, in their order."""
         values, names, wanted = self.race.arms.values, self.race.arms.names, self._wanted(todo.number)
-        for arms in [tuple(wanted)] if self.evaluation.jointly else [(arm,) for arm in wanted]:
-            given, called = tuple([values[arm] for arm in arms]), tuple([names[arm] for arm in arms])
-            yield Call(todo.number, arms, given, called, todo.item, self.race.state.find(todo.number).text)
+        number, item, text = todo.number, todo.item, self.race.state.find(todo.number).text
+        if self.evaluation.jointly:
+            given, called = tuple([values[arm] for arm in wanted]), tuple([names[arm] for arm in wanted])
+            yield Call(number, tuple(wanted), given, called, item, text)
+            return
+        for arm in wanted:
+            yield Call(number, (arm,), (values[arm],), (names[arm],), item, text)
 
     def on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
         """Start all that may be evaluated now, and take what is done, until the race has ended."""

@@ -36,7 +36,11 @@ class Record:
     def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
         """The record in a store, from its rows; at most ``ahead`` rounds (its ``in_flight``) may be without scores."""
         record, rounds = cls(), sorted(rounds)
-        scores = sorted(scores, key=lambda row: row[:2])
+        place = np.array([row[:2] for row in scores], dtype=np.int64).reshape(-1, 2)
+        steps = np.diff(place, axis=0)
+        if ((steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))).any():
+            scores = sorted(scores, key=lambda row: row[:2])
+            place = np.array([row[:2] for row in scores], dtype=np.int64)
         last = rounds[-1][0] if rounds else 0
         if rounds and rounds[0][0] < 1:
             raise RecordError("rounds are numbered from 1")
@@ -47,17 +51,16 @@ class Record:
         asked = np.zeros(last, dtype=np.int64)
         for number, item, n_asked in rounds:
             items[number - 1], asked[number - 1] = item, n_asked
-        numbers = np.array([row[0] for row in scores], dtype=np.int64)
         values = np.array([row[2] for row in scores], dtype=np.float64)  # None is NaN
-        if not (np.isfinite(values) | np.array([row[2] is None for row in scores], dtype=np.bool_)).all():
+        if any(scores[k][2] is not None for k in np.flatnonzero(~np.isfinite(values)).tolist()):
             raise RecordError("there are scores that are no finite numbers")
         for number, arm, score, failure in scores:
             if score is None or failure is not None:
                 record.failures.setdefault(number, {})[arm] = failure or "it failed"
         record.items = items
         record._n_asked = array("q", asked.tobytes())
-        record._ends = array("q", np.searchsorted(numbers, np.arange(last + 1), side="right").tobytes())
-        record._arms = array("q", np.array([row[1] for row in scores], dtype=np.int64).tobytes())
+        record._ends = array("q", np.searchsorted(place[:, 0], np.arange(last + 1), side="right").tobytes())
+        record._arms = array("q", place[:, 1].tobytes())
         record._scores = array("d", values.tobytes())
         return record
 
@@ -167,7 +170,8 @@ class Record:
 
     def all_of(self, n_arms: int) -> bool:
         """Whether all scores are of so many arms."""
-        return not self._arms or (min(self._arms) >= 0 and max(self._arms) < n_arms)
+        arms = np.array(self._arms, dtype=np.int64)
+        return bool(np.all((arms >= 0) & (arms < n_arms)))
 
     def all_within(self, bounds: tuple[float, float] | None) -> bool:
         """Whether every score lies in the bounds."""
