@@ -36,11 +36,10 @@ class Record:
     def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
         """The record in a store, from its rows; at most ``ahead`` rounds (its ``in_flight``) may be without scores."""
         record, rounds = cls(), sorted(rounds)
-        place = np.array([row[:2] for row in scores], dtype=np.int64).reshape(-1, 2)
-        steps = np.diff(place, axis=0)
-        if ((steps[:, 0] < 0) | ((steps[:, 0] == 0) & (steps[:, 1] < 0))).any():
-            scores = sorted(scores, key=lambda row: row[:2])
-            place = np.array([row[:2] for row in scores], dtype=np.int64)
+        numbers, arms = (np.array([row[k] for row in scores], dtype=np.int64) for k in (0, 1))
+        step = np.diff(numbers)
+        if ((step < 0) | ((step == 0) & (np.diff(arms) < 0))).any():
+            return cls.of_rows(rounds, sorted(scores, key=lambda row: row[:2]), ahead)
         last = rounds[-1][0] if rounds else 0
         if rounds and rounds[0][0] < 1:
             raise RecordError("rounds are numbered from 1")
@@ -59,8 +58,8 @@ class Record:
                 record.failures.setdefault(number, {})[arm] = failure or "it failed"
         record.items = items
         record._n_asked = array("q", asked.tobytes())
-        record._ends = array("q", np.searchsorted(place[:, 0], np.arange(last + 1), side="right").tobytes())
-        record._arms = array("q", place[:, 1].tobytes())
+        record._ends = array("q", np.searchsorted(numbers, np.arange(last + 1), side="right").tobytes())
+        record._arms = array("q", arms.tobytes())
         record._scores = array("d", values.tobytes())
         return record
 
