@@ -18,7 +18,7 @@ class RaceArms:
     names: tuple[str, ...]
     values: tuple[Any, ...]
 
-    def number(self, label: Any) -> int:
+    def find(self, label: Any) -> int:
         """The number of an arm, by its label or its name."""
         for known in (self.labels, self.names):
             for arm, other in enumerate(known):

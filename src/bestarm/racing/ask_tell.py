@@ -111,7 +111,7 @@ class Race:
         check_mapping("scores", scores, "arms to scores")
         outcomes: dict[int, Outcome] = {}
         for label, value in scores.items():
-            arm = self.arms.number(label)
+            arm = self.arms.find(label)
             name = self.arms.names[arm]
             if arm not in opened.asked:
                 raise ValueError(f"arm {name!r} was not asked in round {opened.number}")
