@@ -11,29 +11,32 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
+from bestarm.algorithms import PairwiseBAI
+from bestarm.arms import Arms, BernoulliArms, TableArms, bernoulli_variances
+from bestarm.comparisons import Betting
 from bestarm.comparisons.betting import BETS
 
 DELTA = 0.05
 GAMES = 150
 
 
-def instances() -> dict[str, bestarm.Arms]:
+def instances() -> dict[str, Arms]:
     """Bernoulli arms, independent and correlated, with large and small leads; score tables if there are any."""
     wide, narrow = [0.7, *np.linspace(0.6, 0.3, 9)], [0.52, *np.linspace(0.5, 0.4, 5)]
-    arms: dict[str, bestarm.Arms] = {}
+    arms: dict[str, Arms] = {}
     for name, means in (("leads 0.1", wide), ("leads 0.02", narrow)):
-        possible = bestarm.bernoulli_variances(means)
-        arms[f"{name}, independent"] = bestarm.BernoulliArms(means, possible.independent)
-        arms[f"{name}, correlated"] = bestarm.BernoulliArms(means, 1.2 * possible.smallest)
+        possible = bernoulli_variances(means)
+        arms[f"{name}, independent"] = BernoulliArms(means, possible.independent)
+        arms[f"{name}, correlated"] = BernoulliArms(means, 1.2 * possible.smallest)
     if len(sys.argv) > 1:
         for path in sorted(Path(sys.argv[1]).glob("*.npz")):
-            arms[path.stem[:20]] = bestarm.TableArms(np.load(path)["scores"])
+            arms[path.stem[:20]] = TableArms(np.load(path)["scores"])
     return arms
 
 
-def grids() -> dict[str, bestarm.Betting]:
+def grids() -> dict[str, Betting]:
     """Geometric grids: the largest bet, the step, the number, and how the weight depends on the bet."""
-    found = {"default": bestarm.Betting()}
+    found = {"default": Betting()}
     for largest, step, size, power in (
         (0.95, 0.5, 8, 0.0),
         (0.95, 0.5, 8, 0.25),
@@ -47,7 +50,7 @@ def grids() -> dict[str, bestarm.Betting]:
     ):
         bets = tuple(largest * step**k for k in range(size))
         name = f"{size} bets from {largest:g} by {step:g}, weights ~ bet^{power:g}"
-        found[name] = bestarm.Betting(bets, tuple(bet**power for bet in bets))
+        found[name] = Betting(bets=bets, weights=tuple(bet**power for bet in bets))
     return found
 
 
@@ -62,7 +65,7 @@ def main() -> None:
     for name, betting in grids().items():
         cells = []
         for where, source in arms.items():
-            algorithm = bestarm.PairwiseBAI(DELTA, betting)
+            algorithm = PairwiseBAI(DELTA, comparison=betting)
             sim = bestarm.simulate(algorithm, source, repetitions=GAMES, seed=2)
             default.setdefault(where, sim.mean_queries)
             ratio = sim.mean_queries / default[where]

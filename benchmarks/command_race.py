@@ -115,9 +115,10 @@ def compare(given: dict[str, list[str]], zone: float, races: int, delta: float) 
             simple = one_after_the_other(commands, counts, random.Random(seed))  # noqa: S311 - no secrets here
         raced += result.best == FASTEST
         by_hand += simple == FASTEST
-        runs += result.n_queries
+        runs += result.n_evaluations
         print(
-            f"race {seed + 1}: {result.best} after {result.n_queries} runs; one after the other: {simple}", flush=True
+            f"race {seed + 1}: {result.best} after {result.n_evaluations} runs; one after the other: {simple}",
+            flush=True,
         )
     table = Table(title=f"{races} races, {runs:,} runs, {time.monotonic() - begun:,.0f} s")
     for heading in ("way", "fastest found", "asked"):

@@ -26,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
+from bestarm.comparisons import StudentMixture
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = (390, 1280)
@@ -113,7 +114,7 @@ class Page:
     pictures: int
 
 
-def page_of(name: str, result: bestarm.RaceResult, pictures: int, folder: Path) -> Page:
+def page_of(name: str, result: bestarm.RaceResult[Any], pictures: int, folder: Path) -> Page:
     """The page of a result as users write it."""
     result.to_html(folder / "page.html")
     return Page(name, (folder / "page.html").read_text(encoding="utf-8"), len(result.arms), pictures)
@@ -155,21 +156,27 @@ def pages(folder: Path) -> list[Page]:
     usual: dict[str, Any] = {"bounds": (0.0, 1.0)}
     five = ["baseline", "larger model", "prompt B", "prompt C", "self-consistency"]
 
-    def made(name: str, result: bestarm.RaceResult, pictures: int = 2) -> Page:
+    def made(name: str, result: bestarm.RaceResult[Any], pictures: int = 2) -> Page:
         return page_of(name, result, pictures, folder)
 
-    race_table: Callable[..., bestarm.RaceResult] = bestarm.race_table
+    race_table: Callable[..., bestarm.RaceResult[Any]] = bestarm.race_table
     times = 2.5e9 + 3e8 * correlated(4, 4_000, 5)
-    nobody = bestarm.Race(["one", "two"], range(10), bounds=(0, 1))
+    nobody = bestarm.Race(["one", "two"], items=range(10), bounds=(0, 1))
     short = bestarm.race_table(correlated(3, 2, 8), **usual)
     return [
         made("2 arms, hostile names", race_table(correlated(2, 2_000, 0), arms=HOSTILE, **usual)),
-        made("5 arms, undecided", bestarm.race(_looked_up(five), five, range(2_000), max_queries=120, progress=False)),
+        made(
+            "5 arms, undecided",
+            bestarm.race(_looked_up(five), arms=five, items=range(2_000), max_evaluations=120, progress=False),
+        ),
         made("24 arms", race_table(correlated(24, 6_000, 2), arms=[f"setting {k}" for k in range(24)], **usual)),
         made("200 arms", race_table(correlated(200, 3_000, 3), arms=[f"design-{k:03}" for k in range(200)], **usual)),
         made("names of 200 characters", race_table(correlated(8, 3_000, 4), arms=LONG, **usual)),
-        made("nanoseconds", race_table(times, arms=list("abcd"), bounds=None, lower_is_better=True)),
-        made("tiny scores", race_table(1e-21 * times, arms=list("abcd"), bounds=None, lower_is_better=True)),
+        made("nanoseconds", race_table(times, arms=list("abcd"), comparison=StudentMixture(), lower_is_better=True)),
+        made(
+            "tiny scores",
+            race_table(1e-21 * times, arms=list("abcd"), comparison=StudentMixture(), lower_is_better=True),
+        ),
         made("arms that fail", _with_failures()),
         made("two rounds", short, pictures=1),
         made("no complete round", nobody.result(), pictures=0),
@@ -181,9 +188,9 @@ def _looked_up(arms: list[str]) -> Callable[[str, int], float]:
     return lambda arm, item: float(scores[item, arms.index(arm)])
 
 
-def _with_failures() -> bestarm.RaceResult:
+def _with_failures() -> bestarm.RaceResult[Any]:
     arms = ["broken at once", "good", "broken later", "worse"]
-    return bestarm.race(failing, arms, range(500), bounds=(0, 1), on_error="disqualify", progress=False)
+    return bestarm.race(failing, arms=arms, items=range(500), bounds=(0, 1), on_error="disqualify", progress=False)
 
 
 class Browser:

@@ -15,7 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.inputs.options import FIRST_ROUNDS
+from bestarm.algorithms import PairwiseBAI
+from bestarm.arms import Arms, BernoulliArms, GaussianArms, bernoulli_variances, equicorrelated_arms
+from bestarm.comparisons import Betting, StudentMixture
 
 FACTOR = 1.5
 Bounds = tuple[float, float] | None
@@ -26,19 +28,19 @@ class Instance:
     """Arms that a pilot and the races are drawn from."""
 
     name: str
-    arms: bestarm.Arms
+    arms: Arms
     bounds: Bounds
 
 
-def spread_arms(gap: float, own: float, n_arms: int = 5) -> bestarm.GaussianArms:
+def spread_arms(gap: float, own: float, n_arms: int = 5) -> GaussianArms:
     """Gaussian arms whose best leads by the gap, all others by a gap more each; shared noise 1, own noise as given."""
     means = -gap * np.arange(n_arms)
-    return bestarm.GaussianArms(means, np.full((n_arms, n_arms), 1.0) + own**2 * np.eye(n_arms))
+    return GaussianArms(means, np.full((n_arms, n_arms), 1.0) + own**2 * np.eye(n_arms))
 
 
-def bernoulli(means: list[float]) -> bestarm.BernoulliArms:
+def bernoulli(means: list[float]) -> BernoulliArms:
     """Bernoulli arms that are as much alike as they can be."""
-    return bestarm.BernoulliArms(means, 1.2 * bestarm.bernoulli_variances(means).smallest)
+    return BernoulliArms(means, 1.2 * bernoulli_variances(means).smallest)
 
 
 def instances() -> list[Instance]:
@@ -48,7 +50,7 @@ def instances() -> list[Instance]:
         Instance("Gaussian, lead of 1 sd", spread_arms(0.2, 0.14), None),
         Instance("Gaussian, 10 arms, lead of 0.7 sd", spread_arms(0.2, 0.2, 10), None),
         Instance("Bernoulli, far apart", bernoulli([0.9, 0.5, 0.4, 0.3]), (0.0, 1.0)),
-        Instance("Figure 1, correlation 0.9", bestarm.equicorrelated_arms(5, 0.9), None),
+        Instance("Figure 1, correlation 0.9", equicorrelated_arms(5, 0.9), None),
         Instance("Bernoulli, close", bernoulli([0.7, 0.6, 0.5, 0.4]), (0.0, 1.0)),
         Instance("Gaussian, lead of 0.1 sd", spread_arms(0.02, 0.14), None),
     ]
@@ -56,12 +58,8 @@ def instances() -> list[Instance]:
 
 def needed(instance: Instance, delta: float, races: int) -> float:
     """The median evaluations of races on fresh items."""
-    comparison = (
-        bestarm.StudentMixture(first_rounds=FIRST_ROUNDS)
-        if instance.bounds is None
-        else bestarm.Betting(bounds=instance.bounds)
-    )
-    games = bestarm.simulate(bestarm.PairwiseBAI(delta, comparison), instance.arms, repetitions=races, seed=1)
+    comparison = StudentMixture() if instance.bounds is None else Betting(bounds=instance.bounds)
+    games = bestarm.simulate(PairwiseBAI(delta, comparison=comparison), instance.arms, repetitions=races, seed=1)
     return float(np.median(games.queries))
 
 

@@ -82,7 +82,7 @@ def named(bounds: tuple[float, float] | None) -> str:
 def long_race(n_rounds: int, bounds: tuple[float, float] | None, **options: Any) -> None:
     """A race that goes on until its budget is spent."""
     queries = N_ARMS * n_rounds
-    result = bestarm.race(coin, range(N_ARMS), bounds=bounds, max_queries=queries, progress=False, **options)
+    result = bestarm.race(coin, arms=range(N_ARMS), bounds=bounds, max_evaluations=queries, progress=False, **options)
     if (result.reason, result.n_rounds) != ("budget", n_rounds):
         raise RuntimeError(f"a race of equal arms ended in round {result.n_rounds}: {result.reason}")
 
@@ -97,7 +97,7 @@ def overheads() -> Iterator[Row]:
 
         def on_threads(bounds: tuple[float, float] | None = bounds) -> None:
             with ThreadPoolExecutor(4) as pool:
-                long_race(N_ROUNDS // 10, bounds, executor=pool, in_flight=4)
+                long_race(N_ROUNDS // 10, bounds, executor=pool, rounds_in_flight=4)
 
         wall, threads = in_turns(alone, on_threads)
         processor = statistics.median(seconds(alone, time.process_time) for _ in range(TURNS))
@@ -239,5 +239,5 @@ def race_speed() -> Table:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", bestarm.DataWarning)  # coins are coins
+    warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # coins are coins
     Console().print(race_speed())

@@ -32,12 +32,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from earlier import FORMER, FORMER_REASONS, make_present, present_settings
+
+EARLIER = False
 if TYPE_CHECKING or "--dump" in sys.argv:
     import bestarm
+    from bestarm.algorithms import Game
+    from bestarm.arms import (
+        Arms,
+        BernoulliArms,
+        GaussianArms,
+        bernoulli_variances,
+        clustered_arms,
+        equicorrelated_arms,
+        gaussian_worst_case_arms,
+    )
+
+    EARLIER = make_present(bestarm)
 
 ROOT = Path(__file__).resolve().parent.parent
 N_CASES = 200
 ELIMINATION = "arm round by margin weights"
+WORDS = ("verdict", "text", "records", "json", "page", "advice")  # which an earlier tree had others of
 Rows = NDArray[np.float64]
 
 # What is recorded.
@@ -69,19 +85,38 @@ def if_known(ask: Callable[[], Any]) -> Any:
     return "none" if unknown else plain(value)
 
 
-def state(game: bestarm.Game) -> dict[str, Any]:
+def state(game: Game) -> dict[str, Any]:
     """A game as it stands."""
     last = game.n_arms - 1
-    return parts(game, "n_rounds n_queries candidates best reason means counts diagnostics") | {
+    return parts(game, "n_rounds n_queries candidates best means counts diagnostics") | {
+        "reason": present_reason(game.reason),
         "eliminations": [parts(out, ELIMINATION) for out in game.eliminations],
         "contradiction": None if game.contradiction is None else parts(game.contradiction, ELIMINATION),
         "regret_bound": if_known(lambda: game.regret_bound),
-        "lead": [if_known(partial(game.lead, i, j)) for i, j in ((0, 1), (1, 0), (0, last), (last, 0))],
-        "intervals": if_known(game.intervals) if game.n_arms <= 5 else "not asked",
+        "lead": [if_known(partial(lead, game, a, b)) for a, b in ((0, 1), (1, 0), (0, last), (last, 0))],
+        "intervals": if_known(lambda: intervals(game.intervals())) if game.n_arms <= 5 else "not asked",
     }
 
 
-def race_record(result: bestarm.RaceResult) -> dict[str, Any]:
+def present_reason(reason: Any) -> str | None:
+    """Why something ended, in present words."""
+    return None if reason is None else FORMER_REASONS.get(str(reason), str(reason))
+
+
+def lead(game: Game, a: int, b: int) -> tuple[float | None, float | None]:
+    """Bounds for the lead of arm a over arm b."""
+    low, below = (game.lead_bound(*pair) for pair in (((b, a), (a, b)) if EARLIER else ((a, b), (b, a))))
+    return low, None if below is None else -below
+
+
+def intervals(found: Any) -> Any:
+    """Bounds for the leads of all pairs, ``[a, b]`` of arm a over arm b."""
+    if found is None:
+        return None
+    return (found.low.T, found.high.T) if EARLIER else (found.low, found.high)
+
+
+def race_record(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
     """All that a race tells; what is long as a fingerprint."""
     scores = np.where(np.isnan(result.scores), np.nan, result.scores)  # NaN of one kind only
     report = json.loads(result.to_json())
@@ -90,12 +125,15 @@ def race_record(result: bestarm.RaceResult) -> dict[str, Any]:
         page = Path(folder) / "page.html"
         result.to_html(page)
         text = page.read_text(encoding="utf-8").replace(f"bestarm {bestarm.__version__}", "bestarm")
-        text = re.sub(r"<p>It assumes .*</p>\n|<dt>scores in</dt>.*\n", "", text)  # words, which may become better
-    return parts(result, "best candidates reason n_queries n_rounds saved means counts verdict") | {
+        text = re.sub(r"<p>This assumes .*</p>\n|<dt>scores in</dt>.*\n", "", text)  # words, which may become better
+    going_on = {"interrupted": "running"}  # an earlier tree did not tell them apart
+    return parts(result, "leader candidates n_evaluations n_rounds means counts verdict") | {
+        "reason": going_on.get(result.reason, present_reason(result.reason)),
+        "saved": result.saved if result.answered else None,
         "eliminations": [parts(out, ELIMINATION) for out in result.eliminations],
         "disqualified": [parts(out, "arm round failure had_eliminated") for out in result.disqualified],
         "regret_bound": if_known(lambda: result.regret_bound),
-        "intervals": if_known(lambda: result.intervals),
+        "intervals": if_known(lambda: intervals(result.intervals)),
         "text": str(result),
         "records": plain(result.to_records()),
         "json": report,
@@ -106,7 +144,7 @@ def race_record(result: bestarm.RaceResult) -> dict[str, Any]:
 
 def file_record(path: Path, last: float) -> dict[str, Any]:
     """What a race file holds up to a round, as any SQL tool reads it."""
-    names = ("reason", "max_queries", "in_flight", "on_error", "seed", "n_items")
+    names = ("max_evaluations", "rounds_in_flight", "on_error", "seed", "n_items")
     with closing(sqlite3.connect(path)) as file:
         query = {
             "arms": "SELECT arm, name FROM arms WHERE arm < ? ORDER BY arm",
@@ -116,7 +154,8 @@ def file_record(path: Path, last: float) -> dict[str, Any]:
         }
         content = {table: plain(file.execute(text, (last,)).fetchall()) for table, text in query.items()}
         settings = dict(file.execute("SELECT name, value FROM settings").fetchall())
-    return content | {"settings": {name: json.loads(settings[name]) for name in names}}
+    kept = {name: json.loads(settings[FORMER.get(name, name) if EARLIER else name]) for name in names}
+    return content | {"settings": kept | {"reason": present_reason(json.loads(settings["reason"]))}}
 
 
 # Games.
@@ -124,21 +163,21 @@ def file_record(path: Path, last: float) -> dict[str, Any]:
 LOOKS = (7, 60)  # rounds after which a game is looked at before it ends
 
 
-def gaussian(K: int) -> bestarm.Arms:
+def gaussian(K: int) -> Arms:
     """Correlated arms, of other kinds for some numbers of them."""
     if K == 20:
-        return bestarm.clustered_arms(20, 4)
+        return clustered_arms(20, 4)
     if K == 3:
-        return bestarm.gaussian_worst_case_arms([0.5, 0.2, 0.0], [0.0, 0.1, 0.3])
+        return gaussian_worst_case_arms([0.5, 0.2, 0.0], [0.0, 0.1, 0.3])
     if K == 4:
-        return bestarm.GaussianArms(np.arange(4) / 3.0, np.full((4, 4), 0.5) + np.diag([0.5, 0.1, 0.2, 0.5]))
-    return bestarm.equicorrelated_arms(K, 0.9)
+        return GaussianArms(np.arange(4) / 3.0, np.full((4, 4), 0.5) + np.diag([0.5, 0.1, 0.2, 0.5]))
+    return equicorrelated_arms(K, 0.9)
 
 
-def bernoulli(K: int) -> bestarm.Arms:
+def bernoulli(K: int) -> Arms:
     """Right or wrong answers that go together."""
     means = np.linspace(0.85, 0.25, K)
-    return bestarm.BernoulliArms(means, 1.2 * bestarm.bernoulli_variances(means).smallest)
+    return BernoulliArms(means, 1.2 * bernoulli_variances(means).smallest)
 
 
 def scores(K: int, n_items: int = 300, power: float = 1.0, missing: float = 0.0) -> Rows:
@@ -165,7 +204,7 @@ def play(algorithm: Any, arms: Any, block: int, n_rounds: int = 8000, out: Mappi
     given = arms if isinstance(arms, np.ndarray) else arms.draw(n_rounds, np.random.default_rng([arms.n_arms, block]))
     low, high = getattr(getattr(algorithm, "comparison", None), "bounds", None) or (0.0, 1.0)
     given, out = low + (high - low) * given, out or {}
-    game: bestarm.Game = algorithm.start(given.shape[1])
+    game: Game = algorithm.start(given.shape[1])
     seen = []
     for stop in sorted({*LOOKS, *out, len(given)}):
         while game.n_rounds < min(stop, len(given)) and not game.finished:
@@ -179,7 +218,7 @@ def play(algorithm: Any, arms: Any, block: int, n_rounds: int = 8000, out: Mappi
     return seen
 
 
-def simulated(algorithm: Any, arms: bestarm.Arms, seed: int = 0) -> Any:
+def simulated(algorithm: Any, arms: Arms, seed: int = 0) -> Any:
     """Some games from one seed."""
     games = bestarm.simulate(algorithm, arms, repetitions=12, seed=seed, progress=False)
     return parts(games, "queries rounds winners candidates reasons error_rate")
@@ -249,7 +288,7 @@ def run(score: Callable[..., Any], arms: Any = tuple(ARMS), threads: int = 0, **
         if threads:
             settings["executor"] = stack.enter_context(ThreadPoolExecutor(threads))
         try:
-            return race_record(bestarm.race(score, arms, progress=False, **settings))
+            return race_record(bestarm.race(score, arms=arms, progress=False, **settings))
         except bestarm.EvaluationError as error:
             return {"error": str(error)}
 
@@ -267,7 +306,7 @@ def resumed(score: Any, budget: int, items: Callable[[], Any] = lambda: None, th
     records = []
     with on_disk() as (path, record):
         for limit in (budget, 4000):
-            ran = run(score, items=items(), threads=threads, store=path, max_queries=limit, **settings)
+            ran = run(score, items=items(), threads=threads, store=path, max_evaluations=limit, **settings)
             records += record(ran, ran["n_rounds"]) if threads else record(ran)  # what threads add later may vary
     return records
 
@@ -277,7 +316,7 @@ def told(score: Any, stop: int, items: Callable[[], Any] = lambda: None, **setti
     records, n_told = [], 0
     with on_disk() as (path, record):
         for limit in (stop, sys.maxsize):
-            with bestarm.Race(tuple(ARMS), items(), store=path, **settings) as race:
+            with bestarm.Race(tuple(ARMS), items=items(), store=path, **settings) as race:
                 while not race.finished and n_told < limit:
                     wanted = [(todo, arm) for todo in race.ask()[::-1] for arm in todo.arms[::-1]]
                     for asked, arm in wanted[: limit - n_told]:
@@ -299,17 +338,17 @@ def programs(items: Any, **settings: Any) -> Any:
     """A race of programs that print a number; they are named, so that no path of a machine is in the result."""
     code = "import sys; print('score', {} + int(sys.argv[1]) * 7919 % 101 / 500)"
     commands = {arm: [sys.executable, "-S", "-c", code.format(ARMS[arm]), "{item}"] for arm in ("short", "few", "many")}
-    return race_record(bestarm.race_commands(commands, items, score="stdout", progress=False, **settings))
+    return race_record(bestarm.race_commands(commands, items=items, score="stdout", progress=False, **settings))
 
 
 # The cases: each is a call, and the text of the call is its name. One line may stand for several.
 
 BLOCKS = (0, 1, 7, 64, 5000)
 GAUSSIAN = (
-    "StudentMixture()",
+    "StudentMixture(min_rounds=2)",
     "GaussianBernstein()",
-    "StudentMixture(first_rounds=20)",
-    "GaussianBernstein('published')",
+    "StudentMixture(min_rounds=20)",
+    "GaussianBernstein(f='published')",
 )
 BOUNDED = ("Betting()", "EmpiricalBernstein()", "Betting(bounds=(-2, 5))")
 OPTIONS = ("keep=2", "keep=82", "epsilon=0.15", "indifference_zone=0.15", "max_rounds=45", "max_queries=170")
@@ -322,62 +361,62 @@ KINDS = {
     "seed=4": "level",
 }
 OTHER_CASES = """
-play(ConvexBAI(0.05, Portfolio()), TableArms(scores({})), 64) for {} in 2; 3; 10; 20
-play(ConvexBAI(0.05, Portfolio(bounds=(-2, 5))), TableArms(scores(5)), 7)
-play(ConvexBAI(0.05, Portfolio(), {}), TableArms(scores(5)), 0) for {} in keep=2; epsilon=0.1; max_queries=170
-play(ConvexBAI(0.05, ConvexBernstein()), bernoulli({}), 5000) for {} in 2; 3
-play(ConvexBAI(0.1, ConvexBernstein(sparsity=2)), bernoulli(10), 7)
-play(ConvexBAI(0.1, ConvexBernstein(sparsity=1), keep=98), bernoulli(3), 0)
-play(ConvexBAI(0.1, ConvexBernstein(), check_growth=1, max_rounds=3000), bernoulli(3), 64)
+play(ConvexBAI(0.05, comparison=Portfolio()), TableArms(scores({})), 64) for {} in 2; 3; 10; 20
+play(ConvexBAI(0.05, comparison=Portfolio(bounds=(-2, 5))), TableArms(scores(5)), 7)
+play(ConvexBAI(0.05, comparison=Portfolio(), {}), TableArms(scores(5)), 0) for {} in keep=2; epsilon=0.1; max_queries=170
+play(ConvexBAI(0.05, comparison=ConvexBernstein()), bernoulli({}), 5000) for {} in 2; 3
+play(ConvexBAI(0.1, comparison=ConvexBernstein(sparsity=2)), bernoulli(10), 7)
+play(ConvexBAI(0.1, comparison=ConvexBernstein(sparsity=1), keep=98), bernoulli(3), 0)
+play(ConvexBAI(0.1, comparison=ConvexBernstein(), check_growth=1, max_rounds=3000), bernoulli(3), 64)
 play(LUCB(0.05), gaussian({}), 64) for {} in 2; 10
-play(KimNelson(0.05, 0.1), gaussian({}), 7) for {} in 2; 5; 20
+play(KimNelson(0.05, indifference_zone=0.1), gaussian({}), 7) for {} in 2; 5; 20
 play(HoeffdingRace(0.05), gaussian({}), 0) for {} in 3; 10
 play({}(0.1, variances=(1.0, 0.6, 0.7, 1.0)), gaussian(4), 0) for {} in LUCB; HoeffdingRace
-play(KimNelson(0.1, 0.3, first_rounds=30), gaussian(4), 64)
+play(KimNelson(0.1, indifference_zone=0.3, min_rounds=30), gaussian(4), 64)
 play(VarianceRace(0.05), gaussian({}), 5000) for {} in 3; 10
-play(VarianceRace(0.05, 'bounded'), bernoulli({}), 7) for {} in 3; 10
-play(PairwiseBAI(0.05, Betting(pool=60)), PoolArms(odd('tied')[:60]), 7, 60)
-play(PairwiseBAI(0.05, Betting(pool=300)), PoolArms(scores(3)), 0, 300)
-play(ConvexBAI(0.05, Portfolio(pool=80)), PoolArms(scores(4, 80, 0.3)), 0, 80)
-play(ConvexBAI(0.05, Portfolio(pool=300)), PoolArms(scores(3)), 64, 300)
-play({}, odd('tied'), 64) for {} in PairwiseBAI(); PairwiseBAI(0.05, Betting()); ConvexBAI(); VarianceRace()
-play({}, odd('equal'), 0) for {} in PairwiseBAI(); PairwiseBAI(0.05, Betting()); ConvexBAI(); VarianceRace()
-play({}, odd('constant'), 7) for {} in PairwiseBAI(); PairwiseBAI(0.05, Betting()); ConvexBAI(); KimNelson()
-play(PairwiseBAI(0.1, GaussianBernstein(), keep=82), odd('turning'), 7)
-simulated({}, gaussian(4)) for {} in PairwiseBAI(epsilon=0.15); LUCB(0.05, variances=0.2); KimNelson(0.05, 0.1)
-simulated({}, TableArms(scores(4)), seed=3) for {} in PairwiseBAI(0.05, Betting(), max_queries=100); ConvexBAI(0.05)
-simulated(ConvexBAI(0.05, ConvexBernstein(sparsity=1), max_rounds=8000), bernoulli(4), seed=4)
-simulated(PairwiseBAI(0.05, Betting(pool=100)), PoolArms(scores(4, 100)), seed=5)
-simulated(VarianceRace(0.05, 'bounded'), bernoulli(4), seed=6)
-run(level, {}) for {} in epsilon=0.1; indifference_zone=0.1, delta=0.2; max_queries=40; first_rounds=3
-run(level, lower_is_better=True, {}) for {} in seed=1; epsilon=0.08, in_flight=4
-run(share, items=range(300), bounds=(0, 1), {}) for {} in epsilon=0.1; indifference_zone=0.1, delta=0.2; max_queries=40
-run(share, items=range(300), bounds=(0, 1), lower_is_better=True, {}) for {} in seed=1; epsilon=0.08, in_flight=4
+play(VarianceRace(0.05, rewards='bounded'), bernoulli({}), 7) for {} in 3; 10
+play(PairwiseBAI(0.05, comparison=Betting(pool=60)), PoolArms(odd('tied')[:60]), 7, 60)
+play(PairwiseBAI(0.05, comparison=Betting(pool=300)), PoolArms(scores(3)), 0, 300)
+play(ConvexBAI(0.05, comparison=Portfolio(pool=80)), PoolArms(scores(4, 80, 0.3)), 0, 80)
+play(ConvexBAI(0.05, comparison=Portfolio(pool=300)), PoolArms(scores(3)), 64, 300)
+play({}, odd('tied'), 64) for {} in PairwiseBAI(comparison=StudentMixture(min_rounds=2)); PairwiseBAI(0.05, comparison=Betting()); ConvexBAI(); VarianceRace()
+play({}, odd('equal'), 0) for {} in PairwiseBAI(comparison=StudentMixture(min_rounds=2)); PairwiseBAI(0.05, comparison=Betting()); ConvexBAI(); VarianceRace()
+play({}, odd('constant'), 7) for {} in PairwiseBAI(comparison=StudentMixture(min_rounds=2)); PairwiseBAI(0.05, comparison=Betting()); ConvexBAI(); KimNelson()
+play(PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=82), odd('turning'), 7)
+simulated({}, gaussian(4)) for {} in PairwiseBAI(comparison=StudentMixture(min_rounds=2), epsilon=0.15); LUCB(0.05, variances=0.2); KimNelson(0.05, indifference_zone=0.1)
+simulated({}, TableArms(scores(4)), seed=3) for {} in PairwiseBAI(0.05, comparison=Betting(), max_queries=100); ConvexBAI(0.05)
+simulated(ConvexBAI(0.05, comparison=ConvexBernstein(sparsity=1), max_rounds=8000), bernoulli(4), seed=4)
+simulated(PairwiseBAI(0.05, comparison=Betting(pool=100)), PoolArms(scores(4, 100)), seed=5)
+simulated(VarianceRace(0.05, rewards='bounded'), bernoulli(4), seed=6)
+run(level, {}) for {} in epsilon=0.1; indifference_zone=0.1, delta=0.2; max_evaluations=40; min_rounds=3
+run(level, lower_is_better=True, {}) for {} in seed=1; epsilon=0.08, rounds_in_flight=4
+run(share, items=range(300), bounds=(0, 1), {}) for {} in epsilon=0.1; indifference_zone=0.1, delta=0.2; max_evaluations=40
+run(share, items=range(300), bounds=(0, 1), lower_is_better=True, {}) for {} in seed=1; epsilon=0.08, rounds_in_flight=4
 run(share, {'first': 'plain', 'second': 'many'}, items=range(300), bounds=(0, 1), shuffle_arms=True)
 run(share, items=range(900), bounds=(-1, 3))
 run(share, items=range(250), algorithm={}(0.05, variances=0.02)) for {} in LUCB; HoeffdingRace
-run(share, items=range(250), algorithm={}) for {} in KimNelson(0.05, 0.05); VarianceRace(0.05, 'bounded')
-run(share, items=range(250), algorithm=PairwiseBAI(0.1, EmpiricalBernstein(), keep=2, max_rounds=200))
-run(share, items=range(250), algorithm=ConvexBAI(0.05, Portfolio(pool=250)))
+run(share, items=range(250), algorithm={}) for {} in KimNelson(0.05, indifference_zone=0.05); VarianceRace(0.05, rewards='bounded')
+run(share, items=range(250), algorithm=PairwiseBAI(0.1, comparison=EmpiricalBernstein(), keep=2, max_rounds=200))
+run(share, items=range(250), algorithm=ConvexBAI(0.05, comparison=Portfolio(pool=250)))
 run(failing, items=range(300), bounds=(0, 1), on_error='{}') for {} in raise; worst; disqualify
-run(failing, bounds=(0, 1), in_flight=4, lower_is_better=True, on_error='{}') for {} in raise; worst; disqualify
+run(failing, bounds=(0, 1), rounds_in_flight=4, lower_is_better=True, on_error='{}') for {} in raise; worst; disqualify
 run(failing, on_error='disqualify', threads=4)
 run(flaky(), items=range(300), bounds=(0, 1), retries={}) for {} in 1; 2
 resumed(share, 60, lambda: range(300), bounds=(0, 1))
 resumed(level, 45, lambda: {}) for {} in range(200), epsilon=0.02; iter(range(300)), lower_is_better=True
 resumed(level, 45, threads=4)
 resumed(failing, 60, lambda: range(300), bounds=(0, 1), on_error='disqualify')
-resumed(failing, 60, bounds=(0, 1), on_error='worst', in_flight=4)
-resumed(share, 30, lambda: range(250), algorithm={}) for {} in LUCB(0.05, 0.02); ConvexBAI(0.05, Portfolio(pool=250))
+resumed(failing, 60, bounds=(0, 1), on_error='worst', rounds_in_flight=4)
+resumed(share, 30, lambda: range(250), algorithm={}) for {} in LUCB(0.05, variances=0.02); ConvexBAI(0.05, comparison=Portfolio(pool=250))
 told(share, 43, lambda: range(300), bounds=(0, 1))
 told(level, 58, lambda: iter(range(300)))
-told(level, 32, in_flight=3)
-race_record(race_table(scores(5), {})) for {} in seed=0; bounds=None; lower_is_better=True, indifference_zone=0.05
-race_record(race_table(scores(20), seed=7))
-race_record(race_table(scores(3), bounds=(-1, 2), epsilon=0.05))
-race_record(race_table(scores(4, missing=0.02), missing={})) for {} in 'worst'; 'drop-items', delta=0.2
-race_record(race_table(scores(3, 40, 0.3).repeat(2, axis=1)))
-race_record(race_table(scores(4), algorithm={})) for {} in LUCB(0.05, 0.02); ConvexBAI(0.1, ConvexBernstein(), keep=2)
+told(level, 32, rounds_in_flight=3)
+race_record(bestarm.race_table(scores(5), {})) for {} in seed=0; comparison=StudentMixture(); lower_is_better=True, indifference_zone=0.05
+race_record(bestarm.race_table(scores(20), seed=7))
+race_record(bestarm.race_table(scores(3), bounds=(-1, 2), epsilon=0.05))
+race_record(bestarm.race_table(scores(4, missing=0.02), missing={})) for {} in 'worst'; 'drop', delta=0.2
+race_record(bestarm.race_table(scores(3, 40, 0.3).repeat(2, axis=1)))
+race_record(bestarm.race_table(scores(4), algorithm={})) for {} in LUCB(0.05, variances=0.02); ConvexBAI(0.1, comparison=ConvexBernstein(), keep=2)
 planned(scores(3, 40), {}) for {} in seed=1; bounds=(0, 1), epsilon=0.1
 planned(scores(4, 50, missing=0.02), bounds=(0, 2), lower_is_better=True, missing='worst', indifference_zone=0.1)
 programs({}) for {} in range(40), bounds=(0, 1); iter(range(100)), lower_is_better=True
@@ -391,19 +430,23 @@ def all_cases() -> list[str]:
         (comparison, "bernoulli") for comparison in BOUNDED
     ]
     for k, (comparison, arms) in enumerate(fitting):
-        pairwise = f"PairwiseBAI(0.05, {comparison}"
+        pairwise = f"PairwiseBAI(0.05, comparison={comparison}"
         for n, K in enumerate((2, 3, 5, 10, 20)):
             cases.append(f"play({pairwise}), {arms}({K}), {BLOCKS[(k + n) % 5]})")
-        if comparison.endswith("()"):
+        if comparison.endswith(("()", "=2)")):
             for n, option in enumerate(OPTIONS):
                 cases.append(f"play({pairwise}, {option}), {arms}(5), {BLOCKS[(k + n) % 5]})")
             cases.append(f"simulated({pairwise}), {arms}(4))")
             cases.append(f"play({pairwise}), TableArms(scores(6)), {BLOCKS[k % 4]}, out={{1: 4, 12: 5, 30: 1}})")
-    for algorithm in ("KimNelson(0.05, 0.01)", "HoeffdingRace(0.05, 0.05)", "VarianceRace(0.05, 'bounded')"):
+    for algorithm in (
+        "KimNelson(0.05, indifference_zone=0.01)",
+        "HoeffdingRace(0.05, variances=0.05)",
+        "VarianceRace(0.05, rewards='bounded')",
+    ):
         cases.append(f"play({algorithm}, TableArms(scores(6)), 7, out={{1: 4, 12: 5, 30: 1}})")
     for kind, score in KINDS.items():
-        cases += [f"run({score}, {kind})", f"run({score}, {kind}, in_flight=4, threads=4)"]
-        cases += [f"run(awaited({score}), {kind})", f"run(together({score}), {kind}, jointly=True, in_flight=3)"]
+        cases += [f"run({score}, {kind})", f"run({score}, {kind}, rounds_in_flight=4, threads=4)"]
+        cases += [f"run(awaited({score}), {kind})", f"run(together({score}), {kind}, jointly=True, rounds_in_flight=3)"]
     for line in OTHER_CASES.strip().splitlines():
         text, _, values = line.partition(" for {} in ")
         cases += [text.replace("{}", value) for value in values.split("; ")]
@@ -414,15 +457,17 @@ def all_cases() -> list[str]:
 
 def dump(path: Path) -> None:
     """Run all cases with the bestarm that is imported, and write what came out."""
-    warnings.simplefilter("ignore", bestarm.DataWarning)
-    names = globals() | {name: getattr(bestarm, name) for name in bestarm.__all__}
+    warnings.simplefilter("ignore", bestarm.AssumptionWarning)
+    modules = (bestarm.arms, bestarm.algorithms, bestarm.comparisons)
+    names = globals() | {name: getattr(module, name) for module in modules for name in module.__all__}
+    names |= present_settings(bestarm)
     records: dict[str, Any] = {}
     for case in all_cases():
         try:
             records[case] = json.loads(json.dumps(eval(case, names)))  # noqa: S307 - written above
         except Exception as error:  # the other cases are still worth comparing
             records[case] = {"broken": f"{type(error).__name__}: {error}"}
-    path.write_text(json.dumps({"bestarm": bestarm.__file__, "cases": records}), encoding="utf-8")
+    path.write_text(json.dumps({"bestarm": bestarm.__file__, "earlier": EARLIER, "cases": records}), encoding="utf-8")
 
 
 # Two trees.
@@ -441,8 +486,20 @@ def first_difference(before: Any, after: Any, place: str = "") -> str | None:
     return next(filter(None, found), None)
 
 
-def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+def wordless(record: Any) -> Any:
+    """A record without words, which an earlier tree had others of."""
+    if isinstance(record, list):
+        return [wordless(part) for part in record]
+    if not isinstance(record, dict):
+        return record
+    return {name: wordless(part) for name, part in record.items() if name not in WORDS and name != "failure"}
+
+
+def compare(one_dump: Mapping[str, Any], other_dump: Mapping[str, Any]) -> bool:
     """Print which cases differ and where; whether none does. A case that is broken in both is not the same."""
+    before, after = one_dump["cases"], other_dump["cases"]
+    if one_dump["earlier"] != other_dump["earlier"]:
+        before, after = wordless(before), wordless(after)
     same = 0
     for case in dict.fromkeys([*before, *after]):
         one = before.get(case, "absent")
@@ -459,7 +516,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 def records_of(tree: str, stack: ExitStack) -> Any:
     """The records of a revision, a folder or a file, by an interpreter that imports no other bestarm."""
     if Path(tree).is_file():
-        return json.loads(Path(tree).read_text(encoding="utf-8"))["cases"]
+        return json.loads(Path(tree).read_text(encoding="utf-8"))
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     folder = Path(tree).resolve()
     if not (folder / "src" / "bestarm").is_dir():
@@ -474,7 +531,7 @@ def records_of(tree: str, stack: ExitStack) -> Any:
     records = json.loads(written.read_text(encoding="utf-8"))
     if not Path(records["bestarm"]).resolve().is_relative_to(folder):
         raise RuntimeError(f"{records['bestarm']} was imported, not the bestarm of {folder}")
-    return records["cases"]
+    return records
 
 
 def main() -> None:

@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from earlier import make_present
+
 ROOT = Path(__file__).resolve().parent.parent
 TURNS = 15
 BOUNDS = (0.0, 1.0)
@@ -37,13 +39,13 @@ def race(n_rounds: int, n_arms: int = 10, **options: Any) -> None:
     """A race that goes on until its budget is spent."""
     import bestarm
 
-    bestarm.race(coin, range(n_arms), max_queries=n_arms * n_rounds, progress=False, **options)
+    bestarm.race(coin, arms=range(n_arms), max_evaluations=n_arms * n_rounds, progress=False, **options)
 
 
 def on_threads(bounds: tuple[float, float] | None) -> None:
     """The same with four rounds in flight on four threads."""
     with ThreadPoolExecutor(4) as pool:
-        race(200, bounds=bounds, executor=pool, in_flight=4)
+        race(200, bounds=bounds, executor=pool, rounds_in_flight=4)
 
 
 def works(folder: Path) -> dict[str, Callable[[], object]]:
@@ -51,18 +53,21 @@ def works(folder: Path) -> dict[str, Callable[[], object]]:
     import numpy as np
 
     import bestarm
+    from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI, VarianceRace
+    from bestarm.arms import BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
+    from bestarm.comparisons import Betting, ConvexBernstein, GaussianBernstein, Portfolio, StudentMixture
 
     names = iter(range(10**9))
-    equal = bestarm.GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10))
-    coins = bestarm.TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
+    equal = GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10))
+    coins = TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
     rows = {
         "gaussian": equal.draw(20_480, np.random.default_rng(0)),
         "coins": coins.draw(20_480, np.random.default_rng(0)),
     }
     means = np.linspace(0.5, 0.25, 20)
-    many = bestarm.BernoulliArms(means, bestarm.bernoulli_variances(means).independent)
+    many = BernoulliArms(means, bernoulli_variances(means).independent)
     rows["many"] = many.draw(20_000, np.random.default_rng(0))
-    figure1 = bestarm.equicorrelated_arms(10, 0.5)
+    figure1 = equicorrelated_arms(10, 0.5)
     kept = {}
     for n_arms in (10, 2):
         for bounds in (None, BOUNDS):
@@ -73,7 +78,7 @@ def works(folder: Path) -> dict[str, Callable[[], object]]:
         return lambda: algorithm.start(rows[kind].shape[1]).play(rows[kind])
 
     def resume(n_arms: int, bounds: Any) -> None:
-        with bestarm.Race(range(n_arms), bounds=bounds, store=kept[n_arms, bounds], max_queries=10**6):
+        with bestarm.Race(range(n_arms), bounds=bounds, store=kept[n_arms, bounds], max_evaluations=10**6):
             pass
 
     found: dict[str, Callable[[], object]] = {}
@@ -86,24 +91,27 @@ def works(folder: Path) -> dict[str, Callable[[], object]]:
     found["load_result of 20,000 scores"] = lambda: bestarm.load_result(kept[10, BOUNDS])
     found["race_table, 5,000 x 10"] = lambda: bestarm.race_table(coins.scores)
     for name, algorithm, kind in (
-        ("GaussianBernstein", bestarm.PairwiseBAI(1e-12, bestarm.GaussianBernstein()), "gaussian"),
-        ("StudentMixture", bestarm.PairwiseBAI(1e-12, bestarm.StudentMixture()), "gaussian"),
-        ("Betting", bestarm.PairwiseBAI(1e-12, bestarm.Betting()), "coins"),
-        ("Betting on a pool", bestarm.PairwiseBAI(1e-12, bestarm.Betting(pool=30_000)), "coins"),
-        ("Portfolio", bestarm.ConvexBAI(1e-12, bestarm.Portfolio()), "coins"),
-        ("ConvexBernstein", bestarm.ConvexBAI(0.05, bestarm.ConvexBernstein(), keep=98, check_growth=1.0), "many"),
-        ("LUCB", bestarm.LUCB(1e-12), "gaussian"),
-        ("VarianceRace", bestarm.VarianceRace(1e-12), "gaussian"),
-        ("KimNelson", bestarm.KimNelson(0.05, 1e-6), "gaussian"),
+        ("GaussianBernstein", PairwiseBAI(1e-12, comparison=GaussianBernstein()), "gaussian"),
+        ("StudentMixture", PairwiseBAI(1e-12, comparison=StudentMixture()), "gaussian"),
+        ("Betting", PairwiseBAI(1e-12, comparison=Betting()), "coins"),
+        ("Betting on a pool", PairwiseBAI(1e-12, comparison=Betting(pool=30_000)), "coins"),
+        ("Portfolio", ConvexBAI(1e-12, comparison=Portfolio()), "coins"),
+        ("ConvexBernstein", ConvexBAI(0.05, comparison=ConvexBernstein(), keep=98, check_growth=1.0), "many"),
+        ("LUCB", LUCB(1e-12), "gaussian"),
+        ("VarianceRace", VarianceRace(1e-12), "gaussian"),
+        ("KimNelson", KimNelson(0.05, indifference_zone=1e-6), "gaussian"),
     ):
         found[f"game of 20,000 rounds, {name}"] = game(algorithm, kind)
-    sharp = bestarm.PairwiseBAI(0.1)
-    found["simulate, 200 games of Figure 1"] = lambda: bestarm.simulate(sharp, figure1, 200, progress=False)
+    sharp = PairwiseBAI(0.1)
+    found["simulate, 200 games of Figure 1"] = lambda: bestarm.simulate(sharp, figure1, repetitions=200, progress=False)
     return found
 
 
 def serve() -> None:
     """Do what is asked on standard input, and answer with seconds."""
+    import bestarm
+
+    make_present(bestarm)
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         known = works(Path(folder))

@@ -13,9 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
+from bestarm.algorithms import ConvexBAI, KimNelson, PairwiseBAI
+from bestarm.arms import Arms, BernoulliArms, GaussianArms, PoolArms, TableArms, bernoulli_variances
+from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, Portfolio, StudentMixture
 from bestarm.experiments.convex import LEAD, N_OTHERS, AveragedArms, rounds_until_out
 from bestarm.experiments.figure1 import scenarios
-from bestarm.simulation import repetition_rng
+from bestarm.simulation import Simulation, repetition_rng
 
 # What an earlier reference implementation of betting needed on the tables, drawn with replacement at delta 0.05.
 REFERENCE_QUERIES = {
@@ -34,9 +37,7 @@ def table_of(title: str, *headings: str) -> Table:
     return table
 
 
-def queries(
-    algorithm: bestarm.PairwiseBAI | bestarm.ConvexBAI | bestarm.KimNelson, arms: bestarm.Arms, n: int
-) -> bestarm.Simulation:
+def queries(algorithm: PairwiseBAI | ConvexBAI | KimNelson, arms: Arms, n: int) -> Simulation:
     """So many games."""
     return bestarm.simulate(algorithm, arms, repetitions=n, seed=1)
 
@@ -47,8 +48,8 @@ def figure1() -> Table:
         "Figure 1, delta 0.1", "scenario", "GaussianBernstein", "StudentMixture", "ratio", "asked", "errors"
     )
     for scenario in scenarios():
-        paper = queries(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()), scenario.arms, 200)
-        sharp = queries(bestarm.PairwiseBAI(0.1, bestarm.StudentMixture()), scenario.arms, 1000)
+        paper = queries(PairwiseBAI(0.1, comparison=GaussianBernstein()), scenario.arms, 200)
+        sharp = queries(PairwiseBAI(0.1, comparison=StudentMixture()), scenario.arms, 1000)
         few = scenario.side == "right" and scenario.value <= 2
         table.add_row(
             scenario.label,
@@ -64,7 +65,7 @@ def figure1() -> Table:
 def bernoulli() -> Table:
     """The Bernoulli family of the lower bound, K = 10."""
     means = [0.7, *np.linspace(0.6, 0.3, 9)]
-    possible = bestarm.bernoulli_variances(means)
+    possible = bernoulli_variances(means)
     table = table_of(
         "Bernoulli arms, delta 0.1", "variances", "EmpiricalBernstein", "Betting", "ratio", "asked", "errors"
     )
@@ -72,9 +73,9 @@ def bernoulli() -> Table:
         ("independent", possible.independent, "1/18"),
         ("1.2 x smallest", 1.2 * possible.smallest, "1/26"),
     ):
-        arms = bestarm.BernoulliArms(means, variances)
-        paper = queries(bestarm.PairwiseBAI(0.1, bestarm.EmpiricalBernstein()), arms, 200)
-        sharp = queries(bestarm.PairwiseBAI(0.1, bestarm.Betting()), arms, 1000)
+        arms = BernoulliArms(means, variances)
+        paper = queries(PairwiseBAI(0.1, comparison=EmpiricalBernstein()), arms, 200)
+        sharp = queries(PairwiseBAI(0.1, comparison=Betting()), arms, 1000)
         ratio = paper.mean_queries / sharp.mean_queries
         table.add_row(
             name,
@@ -95,8 +96,8 @@ def real_tables(folder: Path) -> Table:
     )
     for path in sorted(folder.glob("*.npz")):
         scores = np.load(path)["scores"]
-        drawn = queries(bestarm.PairwiseBAI(0.05, bestarm.Betting()), bestarm.TableArms(scores), 400)
-        pool = queries(bestarm.PairwiseBAI(0.05, bestarm.Betting(pool=len(scores))), bestarm.PoolArms(scores), 400)
+        drawn = queries(PairwiseBAI(0.05, comparison=Betting()), TableArms(scores), 400)
+        pool = queries(PairwiseBAI(0.05, comparison=Betting(pool=len(scores))), PoolArms(scores), 400)
         reference = REFERENCE_QUERIES.get(path.stem)
         table.add_row(
             path.stem,
@@ -116,7 +117,7 @@ def portfolios(folder: Path | None) -> Table:
         "Portfolio beside Betting, delta 0.05",
         *("instance", "counted", "Betting", "Portfolio", "ratio", "asked", "errors"),
     )
-    rivals = (bestarm.PairwiseBAI(0.05, bestarm.Betting()), bestarm.ConvexBAI(0.05, bestarm.Portfolio()))
+    rivals = (PairwiseBAI(0.05, comparison=Betting()), ConvexBAI(0.05, comparison=Portfolio()))
     for gap in (0.05, 0.02, 0.01):
         arms = AveragedArms(N_OTHERS, LEAD * gap, gap)
         rounds = [
@@ -126,7 +127,7 @@ def portfolios(folder: Path | None) -> Table:
         shown = (f"{rounds[0]:,.0f}", f"{rounds[1]:,.0f}", f"{rounds[1] / rounds[0]:.2f}")
         table.add_row(f"average of {N_OTHERS} arms, gap {gap:g}", "its queries", *shown, "≤ 0.5", "")
     for path in sorted(folder.glob("*.npz")) if folder else ():
-        scores = bestarm.TableArms(np.load(path)["scores"])
+        scores = TableArms(np.load(path)["scores"])
         pairs, all_at_once = (queries(algorithm, scores, 400) for algorithm in rivals)
         ratio = all_at_once.mean_queries / pairs.mean_queries
         shown = (f"{pairs.mean_queries:,.0f}", f"{all_at_once.mean_queries:,.0f}", f"{ratio:.2f}")
@@ -137,23 +138,23 @@ def portfolios(folder: Path | None) -> Table:
 def ranking_and_selection() -> Table:
     """KN on its own ground: ten Gaussian arms with common random numbers and an indifference zone."""
     means = [0.56, 0.54, 0.54, 0.53, 0.53, 0.52, 0.51, 0.50, 0.48, 0.45]
-    arms = bestarm.GaussianArms(means, 0.15**2 + 0.03**2 * np.eye(10))
+    arms = GaussianArms(means, 0.15**2 + 0.03**2 * np.eye(10))
     table = table_of(
         "KN's ground, delta 0.05, 400 runs: mean queries (errors)",
         *("zone", "KN n0 = 5", "n0 = 10", "n0 = 20", "precisions=[1]", "default"),
     )
 
-    def show(sim: bestarm.Simulation) -> str:
+    def show(sim: Simulation) -> str:
         return f"{sim.mean_queries:,.0f} ({sim.error_rate:.1%})"
 
     for zone in (0.02, 0.01, 0.005, 0.0):
         rivals = [
-            show(queries(bestarm.KimNelson(0.05, zone, first_rounds=n0), arms, 400)) if zone else "–"
+            show(queries(KimNelson(0.05, indifference_zone=zone, min_rounds=n0), arms, 400)) if zone else "–"
             for n0 in (5, 10, 20)
         ]
         ours = [
-            show(queries(bestarm.PairwiseBAI(0.05, comparison, indifference_zone=zone), arms, 400))
-            for comparison in (bestarm.StudentMixture([1.0]), bestarm.StudentMixture())
+            show(queries(PairwiseBAI(0.05, comparison=comparison, indifference_zone=zone), arms, 400))
+            for comparison in (StudentMixture(precisions=[1.0]), StudentMixture())
         ]
         table.add_row(f"{zone:g}" if zone else "none", *rivals, *ours)
     table.caption = (
@@ -168,8 +169,8 @@ def near_ties_beside_a_bad_arm() -> str:
     covariance = np.zeros((5, 5))
     covariance[:4, :4] = 0.1**2 + 0.001**2 * np.eye(4)
     covariance[4, 4] = 0.3**2
-    arms = bestarm.GaussianArms(means, covariance)
-    sim = queries(bestarm.PairwiseBAI(0.05, bestarm.StudentMixture(), indifference_zone=0.02), arms, 1000)
+    arms = GaussianArms(means, covariance)
+    sim = queries(PairwiseBAI(0.05, comparison=StudentMixture(), indifference_zone=0.02), arms, 1000)
     bad = int((sim.winners == 4).sum())
     return f"Near ties beside a bad, noisy arm, zone 0.02: {bad} bad answers in 1,000 games (asked: none)."
 

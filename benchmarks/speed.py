@@ -19,13 +19,15 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.algorithms import Game
+from bestarm.algorithms import ConvexBAI, Game, PairwiseBAI
+from bestarm.arms import BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
+from bestarm.comparisons import Betting, ConvexBernstein, GaussianBernstein, StudentMixture
 from bestarm.simulation import play_game, repetition_rng
 
 DELTA = 0.1
 TURNS = 7
 GAMES = 60
-ALGORITHM = bestarm.PairwiseBAI(DELTA, bestarm.GaussianBernstein())
+ALGORITHM = PairwiseBAI(DELTA, comparison=GaussianBernstein())
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -41,7 +43,7 @@ def in_turns(*works: Callable[[], object]) -> list[float]:
     return [statistics.median(column) for column in zip(*times, strict=True)]
 
 
-def draw_only(arms: bestarm.GaussianArms, n_rounds: int) -> None:
+def draw_only(arms: GaussianArms, n_rounds: int) -> None:
     """What no simulation can avoid: standard normals into a buffer and a matrix product."""
     rng = np.random.default_rng(0)
     noise, rows = np.empty((2048, arms.n_arms)), np.empty((2048, arms.n_arms))
@@ -51,7 +53,7 @@ def draw_only(arms: bestarm.GaussianArms, n_rounds: int) -> None:
         np.matmul(noise, factor, out=rows)
 
 
-def plain_numpy_rounds(arms: bestarm.GaussianArms, n_rounds: int) -> None:
+def plain_numpy_rounds(arms: GaussianArms, n_rounds: int) -> None:
     """The same game written round by round in plain NumPy: draw, update the covariance, test all pairs."""
     rng = np.random.default_rng(0)
     factor = np.linalg.cholesky(arms.covariance)
@@ -73,12 +75,12 @@ def plain_numpy_rounds(arms: bestarm.GaussianArms, n_rounds: int) -> None:
         alive &= ~beaten
 
 
-def games(arms: bestarm.GaussianArms, n_games: int) -> int:
+def games(arms: GaussianArms, n_games: int) -> int:
     """Play games one after the other; the rounds they took."""
     return sum(play_game(ALGORITHM, arms, repetition_rng(0, k)).n_rounds for k in range(n_games))
 
 
-def simulated(arms: bestarm.GaussianArms, workers: int) -> None:
+def simulated(arms: GaussianArms, workers: int) -> None:
     """The same games through `simulate` on this many threads."""
     with ThreadPoolExecutor(workers) as pool:
         bestarm.simulate(ALGORITHM, arms, repetitions=4 * GAMES, executor=pool, progress=False)
@@ -99,12 +101,12 @@ bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()), arms, re
 
 def endless_game(n_arms: int) -> Game:
     """A game on equal arms that has passed its first rounds and eliminates nobody for long."""
-    return bestarm.PairwiseBAI(1e-12, bestarm.GaussianBernstein()).start(n_arms)
+    return PairwiseBAI(1e-12, comparison=GaussianBernstein()).start(n_arms)
 
 
 def cost_per_round(n_arms: int) -> tuple[float, float]:
     """Microseconds per round of drawing and of the game, nobody eliminated."""
-    arms = bestarm.GaussianArms(np.zeros(n_arms), 0.5 + 0.5 * np.eye(n_arms))
+    arms = GaussianArms(np.zeros(n_arms), 0.5 + 0.5 * np.eye(n_arms))
     rng = np.random.default_rng(0)
     game = endless_game(n_arms)
     n_rounds = 2048
@@ -116,28 +118,28 @@ def cost_per_round(n_arms: int) -> tuple[float, float]:
 
 def sharp() -> Table:
     """Time a round of the sharp comparisons over that of the paper's, drawing included."""
-    equal = bestarm.GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10))
-    coins = bestarm.TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
+    equal = GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10))
+    coins = TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
     means = [0.7, *np.linspace(0.6, 0.3, 9)]
-    bernoulli = bestarm.BernoulliArms(means, bestarm.bernoulli_variances(means).independent)
+    bernoulli = BernoulliArms(means, bernoulli_variances(means).independent)
     n_rounds = 20 * 2048
 
-    def long_game(comparison: bestarm.StudentMixture | bestarm.GaussianBernstein | bestarm.Betting) -> None:
-        arms = coins if isinstance(comparison, bestarm.Betting) else equal
-        play_game(bestarm.PairwiseBAI(1e-12, comparison, max_rounds=n_rounds), arms, repetition_rng(0, 0))
+    def long_game(comparison: StudentMixture | GaussianBernstein | Betting) -> None:
+        arms = coins if isinstance(comparison, Betting) else equal
+        play_game(PairwiseBAI(1e-12, comparison=comparison, max_rounds=n_rounds), arms, repetition_rng(0, 0))
 
     def betting_games() -> int:
-        algorithm = bestarm.PairwiseBAI(DELTA, bestarm.Betting())
+        algorithm = PairwiseBAI(DELTA, comparison=Betting())
         return sum(play_game(algorithm, bernoulli, repetition_rng(0, k)).n_rounds for k in range(GAMES))
 
-    for comparison in (bestarm.GaussianBernstein(), bestarm.StudentMixture(), bestarm.Betting()):
+    for comparison in (GaussianBernstein(), StudentMixture(), Betting()):
         long_game(comparison)  # compiled, and its slopes known
     paper, student, betting = in_turns(
-        lambda: long_game(bestarm.GaussianBernstein()),
-        lambda: long_game(bestarm.StudentMixture()),
-        lambda: long_game(bestarm.Betting()),
+        lambda: long_game(GaussianBernstein()),
+        lambda: long_game(StudentMixture()),
+        lambda: long_game(Betting()),
     )
-    arms = bestarm.equicorrelated_arms(10, 0.5)
+    arms = equicorrelated_arms(10, 0.5)
     paper_rounds, betting_rounds = games(arms, GAMES), betting_games()
     paper_games, real_games = in_turns(lambda: games(arms, GAMES), betting_games)
     table = Table(title="Time a round, drawing included, over that of GaussianBernstein, K = 10")
@@ -152,7 +154,7 @@ def sharp() -> Table:
 
 def ratios() -> Table:
     """Measured ratios beside what is asked of them."""
-    arms = bestarm.equicorrelated_arms(10, 0.5)
+    arms = equicorrelated_arms(10, 0.5)
     rounds = games(arms, GAMES)
     few = 4000
     playing, drawing, plain = in_turns(
@@ -184,14 +186,12 @@ def convex() -> Table:
     table = Table(title="Convex-BAI, 100,000 rounds, one core")
     for heading in ("K", "look", "seconds", "asked", "rounds looked at", "arms solved", "not certified"):
         table.add_column(heading, justify="right")
-    bestarm.ConvexBAI(0.05, bestarm.ConvexBernstein()).start(2).play(np.zeros((1, 2)))  # compiled
+    ConvexBAI(0.05, comparison=ConvexBernstein()).start(2).play(np.zeros((1, 2)))  # compiled
     for n_arms, largest_lead, asked in ((5, 0.06, "≤ 60"), (20, 0.25, "≤ 300")):
         means = np.linspace(0.5, 0.5 - largest_lead, n_arms)
-        arms = bestarm.BernoulliArms(means, bestarm.bernoulli_variances(means).independent)
+        arms = BernoulliArms(means, bernoulli_variances(means).independent)
         for growth, name in ((1.0, "every round"), (1.005, "default")):
-            algorithm = bestarm.ConvexBAI(
-                0.05, bestarm.ConvexBernstein(), keep=98, max_rounds=100_000, check_growth=growth
-            )
+            algorithm = ConvexBAI(0.05, comparison=ConvexBernstein(), keep=98, max_rounds=100_000, check_growth=growth)
             game = algorithm.start(n_arms)
             rows = arms.draw(100_000, repetition_rng(0, 0))
             taken = seconds(lambda game=game, rows=rows: game.play(rows))  # type: ignore[misc]
@@ -226,7 +226,7 @@ def costs() -> Table:
 
 if __name__ == "__main__":
     console = Console()
-    warnings.simplefilter("ignore", bestarm.DataWarning)  # coins are coins
+    warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # coins are coins
     console.print(ratios())
     console.print(sharp())
     console.print(convex())

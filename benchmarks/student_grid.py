@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from bestarm import StudentMixture
+from bestarm.comparisons import StudentMixture
 from bestarm.comparisons.student_mixture import PRECISIONS
 
 EFFECTS = np.geomspace(0.005, 3.0, 25)
@@ -34,12 +34,15 @@ def rounds_needed(mixture: StudentMixture, level: float) -> Array:
 
 def best_single() -> dict[float, Array]:
     """Rounds of the best single precision, by level and effect size."""
-    return {level: np.min([rounds_needed(StudentMixture((c,)), level) for c in SINGLE], axis=0) for level in LEVELS}
+    return {
+        level: np.min([rounds_needed(StudentMixture(precisions=(c,)), level) for c in SINGLE], axis=0)
+        for level in LEVELS
+    }
 
 
 def ratios(precisions: tuple[float, ...], best: dict[float, Array]) -> dict[float, Array]:
     """Rounds of a grid over those of the best single precision."""
-    mixture = StudentMixture(precisions)
+    mixture = StudentMixture(precisions=precisions)
     return {level: rounds_needed(mixture, level) / best[level] for level in LEVELS}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm import Game, Intervals
+from bestarm.algorithms import Game, Intervals
 
 
 def feed(rng: np.random.Generator, game: Game, rows: NDArray[np.float64]) -> None:

@@ -48,40 +48,40 @@ def share(arm: str, item: int) -> float:
     return float(1.0 / (1.0 + np.exp(-2.0 * score(arm, item))))
 
 
-def gaussian_seeds(store: Path, begin: Begin) -> bestarm.RaceResult:
+def gaussian_seeds(store: Path, begin: Begin) -> bestarm.RaceResult[Any]:
     def evaluate(arm: str, item: int) -> float:
         begin(arm, item, 0.008)
         return score(arm, item)
 
-    return bestarm.race(evaluate, list(ARMS), store=store, seed=1)
+    return bestarm.race(evaluate, arms=list(ARMS), store=store, seed=1)
 
 
-def bounded_pool(store: Path, begin: Begin) -> bestarm.RaceResult:
+def bounded_pool(store: Path, begin: Begin) -> bestarm.RaceResult[Any]:
     def evaluate(arm: str, item: int) -> float:
         begin(arm, item, 0.003)
         return share(arm, item)
 
-    return bestarm.race(evaluate, list(ARMS), range(300), bounds=(0, 1), store=store, seed=2)
+    return bestarm.race(evaluate, arms=list(ARMS), items=range(300), bounds=(0, 1), store=store, seed=2)
 
 
-def lower_is_better(store: Path, begin: Begin) -> bestarm.RaceResult:
+def lower_is_better(store: Path, begin: Begin) -> bestarm.RaceResult[Any]:
     def evaluate(arm: str, item: int) -> float:
         begin(arm, item, 0.005)
         return -score(arm, item)
 
-    return bestarm.race(evaluate, list(ARMS), count(100), lower_is_better=True, store=store)
+    return bestarm.race(evaluate, arms=list(ARMS), items=count(100), lower_is_better=True, store=store)
 
 
-def threads(store: Path, begin: Begin) -> bestarm.RaceResult:
+def threads(store: Path, begin: Begin) -> bestarm.RaceResult[Any]:
     def evaluate(arm: str, item: int) -> float:
         begin(arm, item, 0.01 + 0.02 * share(arm, item))  # those that do well take longer
         return score(arm, item)
 
     with ThreadPoolExecutor(4) as executor:
-        return bestarm.race(evaluate, list(ARMS), executor=executor, in_flight=4, store=store, seed=4)
+        return bestarm.race(evaluate, arms=list(ARMS), executor=executor, rounds_in_flight=4, store=store, seed=4)
 
 
-def disqualify(store: Path, begin: Begin) -> bestarm.RaceResult:
+def disqualify(store: Path, begin: Begin) -> bestarm.RaceResult[Any]:
     def evaluate(arm: str, item: int) -> float:
         begin(arm, item, 0.003)
         if arm == "best" and share(arm, item) > 0.99:
@@ -89,25 +89,32 @@ def disqualify(store: Path, begin: Begin) -> bestarm.RaceResult:
         return share(arm, item)
 
     return bestarm.race(
-        evaluate, list(ARMS), range(400), bounds=(0, 1), on_error="disqualify", in_flight=2, store=store, seed=5
+        evaluate,
+        arms=list(ARMS),
+        items=range(400),
+        bounds=(0, 1),
+        on_error="disqualify",
+        rounds_in_flight=2,
+        store=store,
+        seed=5,
     )
 
 
-def jointly(store: Path, begin: Begin) -> bestarm.RaceResult:
+def jointly(store: Path, begin: Begin) -> bestarm.RaceResult[Any]:
     def evaluate(arms: tuple[str, ...], item: int) -> dict[str, float]:
         for arm in arms:
             begin(arm, item, 0.003)
         return {arm: score(arm, item) for arm in arms}
 
-    return bestarm.race(evaluate, list(ARMS), jointly=True, store=store, seed=6)
+    return bestarm.race(evaluate, arms=list(ARMS), jointly=True, store=store, seed=6)
 
 
-RACES: dict[str, Callable[[Path, Begin], bestarm.RaceResult]] = {
+RACES: dict[str, Callable[[Path, Begin], bestarm.RaceResult[Any]]] = {
     race.__name__: race for race in (gaussian_seeds, bounded_pool, lower_is_better, threads, disqualify, jointly)
 }
 
 
-def outcome(result: bestarm.RaceResult) -> dict[str, Any]:
+def outcome(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
     """What a race that was killed must have in common with one that was not, as it comes back from JSON."""
     plain = {
         "best": result.best,
@@ -115,7 +122,7 @@ def outcome(result: bestarm.RaceResult) -> dict[str, Any]:
         "reason": result.reason,
         "eliminations": [(out.arm, out.round, out.by, out.margin) for out in result.eliminations],
         "disqualified": [(out.arm, out.round, out.failure, out.had_eliminated) for out in result.disqualified],
-        "n_queries": result.n_queries,
+        "n_queries": result.n_evaluations,
         "n_rounds": result.n_rounds,
         "means": result.means.tolist(),
         "counts": result.counts.tolist(),

@@ -176,8 +176,8 @@ def variance_race_bounded(rows: Matrix, delta: float) -> Played:
     return race(rows, judge)
 
 
-def kim_nelson(rows: Matrix, delta: float, zone: float, first_rounds: int) -> Played:
-    n0 = first_rounds
+def kim_nelson(rows: Matrix, delta: float, zone: float, min_rounds: int) -> Played:
+    n0 = min_rounds
     eta = ((2 * delta / (rows.shape[1] - 1)) ** (-2 / (n0 - 1)) - 1) / 2
     h2 = 2 * eta * (n0 - 1)
 

@@ -17,8 +17,8 @@ from scipy.optimize import nnls
 
 import naive
 import naive_sharp
-from bestarm import Portfolio
 from bestarm.board import FIRST_RENEWAL
+from bestarm.comparisons import Portfolio
 from bestarm.kernels.wealth import FADING, MOST, RENEWAL
 from naive import Matrix, Played
 

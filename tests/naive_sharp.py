@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm import Betting, StudentMixture
+from bestarm.comparisons import Betting, StudentMixture
 
 Array = NDArray[np.float64]
 # Differences, one column a pair, and what is added to each of them -> the evidence for a positive mean, round by round.
@@ -62,7 +62,9 @@ def student_evidence(mixture: StudentMixture) -> Evidence:
         with np.errstate(divide="ignore", invalid="ignore"):
             effects = np.where(leads == 0, 0.0, leads / sds)
         none_yet = np.full((1, D.shape[1]), -inf)
-        return np.concatenate([none_yet, mixture.log_evalue(np.array(rounds)[:, None], effects)])
+        evidence = np.concatenate([none_yet, mixture.log_evalue(np.array(rounds)[:, None], effects)])
+        evidence[: mixture.min_rounds - 1] = -inf
+        return evidence
 
     return path
 
@@ -224,4 +226,4 @@ class _Race:
         """The means over the pool are known."""
         leaders = self._leaders()
         self._eliminate([i for i in self.candidates if i not in leaders])
-        self.ended = "pool exhausted"
+        self.ended = "all items used"

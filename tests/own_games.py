@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm import LUCB, Elimination, Game
-from bestarm.algorithms import Guarantee
-from bestarm.comparisons import PairBoundary
+from bestarm.algorithms import LUCB, Elimination, Game, Guarantee
+from bestarm.comparisons import Betting, PairBoundary
 
 Array = NDArray[np.float64]
 Arms = NDArray[np.int64]
@@ -34,7 +33,7 @@ class TopTwoGame(Game):
     """Nobody leaves before the end; any arm may be asked again."""
 
     def __init__(self, n_arms: int, settings: TopTwo) -> None:
-        super().__init__(n_arms, guarantee=Guarantee(settings.delta, "It assumes Gaussian scores of known variance."))
+        super().__init__(n_arms, guarantee=Guarantee(settings.delta, "scores are Gaussian with the variance given"))
         self._settings = settings
 
     def _costs(self) -> tuple[int, Array]:
@@ -308,12 +307,12 @@ class DisqualifiesInName(FarBehind):
 
 
 class KnowsSomeLeads(FarBehind):
-    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float | None:
-        return -1.0 if i < j else None
+    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
+        return -1.0 if a < b else None
 
 
 class KnowsTooMuch(FarBehind):
-    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float | None:
+    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
         return 0.1
 
 
@@ -350,6 +349,11 @@ class OneArm:
 
 class Silent(Wide):
     assumption: ClassVar[str] = "iid"
+
+
+class Stubborn(Wide):
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Any:
+        return Betting(bounds=(7.0, 9.0), pool=pool)
 
 
 @dataclass(eq=False)

@@ -8,22 +8,16 @@ import numpy as np
 
 import naive
 import naive_sharp
-from bestarm import (
-    LUCB,
+from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.comparisons import (
     Betting,
-    ConvexBAI,
+    Comparison,
     ConvexBernstein,
     EmpiricalBernstein,
     GaussianBernstein,
-    HoeffdingRace,
-    KimNelson,
-    PairwiseBAI,
     Portfolio,
     StudentMixture,
-    VarianceRace,
 )
-from bestarm.algorithms import Algorithm
-from bestarm.comparisons import Comparison
 from naive_convex import convex_boundary, convex_race, portfolio_race
 from naive_sharp import betting_rules, student_rules
 
@@ -39,16 +33,18 @@ class Subject:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-MIXTURE = StudentMixture((1.0, 100.0), weights=(1.0, 2.0), first_rounds=10)
+MIXTURE = StudentMixture(precisions=(1.0, 100.0), weights=(1.0, 2.0), min_rounds=5)
+EARLY_MIXTURE = StudentMixture(min_rounds=2)
 BETTING = Betting(bets=(0.9, 0.3, 0.05), bounds=(-1.0, 3.0))
 BETTING_ON_A_POOL = Betting(pool=40)
 PORTFOLIO_ON_A_POOL = Portfolio(bounds=(-5.0, 5.0), pool=40)
 
 COMPARISONS: dict[str, Comparison] = {
     "StudentMixture": StudentMixture(),
-    "StudentMixture, looking late": MIXTURE,
+    "StudentMixture, looking early": EARLY_MIXTURE,
+    "StudentMixture, other precisions": MIXTURE,
     "GaussianBernstein": GaussianBernstein(),
-    "GaussianBernstein, published": GaussianBernstein("published"),
+    "GaussianBernstein, published": GaussianBernstein(f="published"),
     "EmpiricalBernstein": EmpiricalBernstein(),
     "Betting": Betting(),
     "Betting, other bounds": BETTING,
@@ -56,7 +52,7 @@ COMPARISONS: dict[str, Comparison] = {
     "Portfolio": Portfolio(),
     "Portfolio, pool": PORTFOLIO_ON_A_POOL,
     "ConvexBernstein": ConvexBernstein(),
-    "ConvexBernstein, sparse": ConvexBernstein(2),
+    "ConvexBernstein, sparse": ConvexBernstein(sparsity=2),
 }
 
 
@@ -116,40 +112,40 @@ OF_THREE_ARMS: dict[str, Any] = {"n_arms": (3,), "relabel": relabelled}
 
 PAIRWISE: dict[str, Subject] = {
     "StudentMixture": Subject(PairwiseBAI(DELTA), by_mixture(StudentMixture())),
-    "StudentMixture, looking late": Subject(PairwiseBAI(DELTA, MIXTURE), {"n_rounds": 150}),
+    "StudentMixture, other precisions": Subject(PairwiseBAI(DELTA, comparison=MIXTURE), {"n_rounds": 150}),
     "StudentMixture, kept, zone, epsilon": Subject(
-        PairwiseBAI(DELTA, keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_mixture(StudentMixture(), keep=3.0, epsilon=0.05, zone=0.02),
+        PairwiseBAI(DELTA, comparison=EARLY_MIXTURE, keep=3.0, epsilon=0.05, indifference_zone=0.02),
+        by_mixture(EARLY_MIXTURE, keep=3.0, epsilon=0.05, zone=0.02),
     ),
     "GaussianBernstein": Subject(
-        PairwiseBAI(DELTA, GaussianBernstein()), by(lambda rows: naive.pairwise_gaussian(rows, DELTA))
+        PairwiseBAI(DELTA, comparison=GaussianBernstein()), by(lambda rows: naive.pairwise_gaussian(rows, DELTA))
     ),
     "GaussianBernstein, published, kept": Subject(
-        PairwiseBAI(DELTA, GaussianBernstein("published"), keep=1.5),
+        PairwiseBAI(DELTA, comparison=GaussianBernstein(f="published"), keep=1.5),
         by(lambda rows: naive.pairwise_gaussian(rows, DELTA, "published", 1.5)),
     ),
     "GaussianBernstein, kept for long": Subject(
-        PairwiseBAI(DELTA, GaussianBernstein(), keep=82.0),
+        PairwiseBAI(DELTA, comparison=GaussianBernstein(), keep=82.0),
         by(lambda rows: naive.pairwise_gaussian(rows, DELTA, keep=82.0)),
     ),
     "GaussianBernstein, max_queries": Subject(
-        PairwiseBAI(DELTA, GaussianBernstein(), max_queries=200),
+        PairwiseBAI(DELTA, comparison=GaussianBernstein(), max_queries=200),
         by(lambda rows: naive.pairwise_gaussian(rows, DELTA, max_queries=200)),
     ),
     "EmpiricalBernstein": Subject(
-        PairwiseBAI(DELTA, EmpiricalBernstein()), by(lambda rows: naive.pairwise_bounded(rows, DELTA))
+        PairwiseBAI(DELTA, comparison=EmpiricalBernstein()), by(lambda rows: naive.pairwise_bounded(rows, DELTA))
     ),
     "EmpiricalBernstein, kept, max_rounds": Subject(
-        PairwiseBAI(DELTA, EmpiricalBernstein(), keep=3.0, max_rounds=300),
+        PairwiseBAI(DELTA, comparison=EmpiricalBernstein(), keep=3.0, max_rounds=300),
         by(lambda rows: naive.pairwise_bounded(rows, DELTA, 3.0, max_rounds=300)),
     ),
-    "Betting": Subject(PairwiseBAI(DELTA, Betting()), by_bets(Betting())),
-    "Betting, other bounds": Subject(PairwiseBAI(DELTA, BETTING), by_bets(BETTING)),
+    "Betting": Subject(PairwiseBAI(DELTA, comparison=Betting()), by_bets(Betting())),
+    "Betting, other bounds": Subject(PairwiseBAI(DELTA, comparison=BETTING), by_bets(BETTING)),
     "Betting, pool": Subject(
-        PairwiseBAI(DELTA, BETTING_ON_A_POOL), by_bets(BETTING_ON_A_POOL) | close_together(0.0, 1.0)
+        PairwiseBAI(DELTA, comparison=BETTING_ON_A_POOL), by_bets(BETTING_ON_A_POOL) | close_together(0.0, 1.0)
     ),
     "Betting, kept, zone, epsilon": Subject(
-        PairwiseBAI(DELTA, Betting(), keep=3.0, epsilon=0.05, indifference_zone=0.02),
+        PairwiseBAI(DELTA, comparison=Betting(), keep=3.0, epsilon=0.05, indifference_zone=0.02),
         by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
     ),
 }
@@ -159,26 +155,31 @@ CONVEX: dict[str, Subject] = {
         ConvexBAI(DELTA, keep=2.0, epsilon=0.3), by_portfolio(Portfolio(), keep=2.0, epsilon=0.3)
     ),
     "Portfolio, pool": Subject(
-        ConvexBAI(DELTA, PORTFOLIO_ON_A_POOL), by_portfolio(PORTFOLIO_ON_A_POOL) | close_together(-5.0, 5.0)
+        ConvexBAI(DELTA, comparison=PORTFOLIO_ON_A_POOL), by_portfolio(PORTFOLIO_ON_A_POOL) | close_together(-5.0, 5.0)
     ),
-    "ConvexBernstein": Subject(ConvexBAI(DELTA, ConvexBernstein(), check_growth=1.1), by_combinations()),
+    "ConvexBernstein": Subject(ConvexBAI(DELTA, comparison=ConvexBernstein(), check_growth=1.1), by_combinations()),
     "ConvexBernstein, sparse": Subject(
-        ConvexBAI(DELTA, ConvexBernstein(2), keep=1.5, max_rounds=3200), {"n_rounds": 3500, "n_arms": (2, 4)}
+        ConvexBAI(DELTA, comparison=ConvexBernstein(sparsity=2), keep=1.5, max_rounds=3200),
+        {"n_rounds": 3500, "n_arms": (2, 4)},
     ),
 }
 BASELINES: dict[str, Subject] = {
     "HoeffdingRace": Subject(
-        HoeffdingRace(DELTA, 0.01),
+        HoeffdingRace(DELTA, variances=0.01),
         by(lambda rows: naive.hoeffding_race(rows, DELTA, np.full(rows.shape[1], 0.01))),
     ),
-    "HoeffdingRace, a variance for each arm": Subject(HoeffdingRace(DELTA, THREE), OF_THREE_ARMS),
-    "LUCB": Subject(LUCB(DELTA, 0.01), by(lambda rows: naive.lucb(rows, DELTA, np.full(rows.shape[1], 0.01)))),
-    "LUCB, a variance for each arm": Subject(LUCB(DELTA, THREE), OF_THREE_ARMS),
+    "HoeffdingRace, a variance for each arm": Subject(HoeffdingRace(DELTA, variances=THREE), OF_THREE_ARMS),
+    "LUCB": Subject(
+        LUCB(DELTA, variances=0.01), by(lambda rows: naive.lucb(rows, DELTA, np.full(rows.shape[1], 0.01)))
+    ),
+    "LUCB, a variance for each arm": Subject(LUCB(DELTA, variances=THREE), OF_THREE_ARMS),
     "VarianceRace": Subject(VarianceRace(DELTA), by(lambda rows: naive.variance_race_gaussian(rows, DELTA))),
     "VarianceRace, bounded": Subject(
-        VarianceRace(DELTA, "bounded"), by(lambda rows: naive.variance_race_bounded(rows, DELTA))
+        VarianceRace(DELTA, rewards="bounded"), by(lambda rows: naive.variance_race_bounded(rows, DELTA))
     ),
-    "KimNelson": Subject(KimNelson(DELTA, 0.1), by(lambda rows: naive.kim_nelson(rows, DELTA, 0.1, 10))),
+    "KimNelson": Subject(
+        KimNelson(DELTA, indifference_zone=0.1), by(lambda rows: naive.kim_nelson(rows, DELTA, 0.1, 10))
+    ),
 }
 SUBJECTS = (
     {f"PairwiseBAI, {name}": subject for name, subject in PAIRWISE.items()}

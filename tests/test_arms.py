@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import bestarm
-from bestarm.arms import difference_variances
+from bestarm.arms import (
+    Arms,
+    BernoulliArms,
+    GaussianArms,
+    TableArms,
+    bernoulli_variances,
+    clustered_arms,
+    difference_variances,
+    equicorrelated_arms,
+    gaussian_worst_case_arms,
+)
 
 Floats = NDArray[np.float64]
 
@@ -18,26 +27,26 @@ SINGULAR = LOADINGS.T @ LOADINGS
 TABLE = np.round(np.random.default_rng(5).random((37, 3)), 2)
 
 
-def bernoulli_between(share: float, means: Sequence[float] = MEANS) -> bestarm.BernoulliArms:
+def bernoulli_between(share: float, means: Sequence[float] = MEANS) -> BernoulliArms:
     """Arms whose variances lie at this share of the way from the smallest to the independent ones."""
-    possible = bestarm.bernoulli_variances(means)
-    return bestarm.BernoulliArms(means, possible.smallest + share * (possible.independent - possible.smallest))
+    possible = bernoulli_variances(means)
+    return BernoulliArms(means, possible.smallest + share * (possible.independent - possible.smallest))
 
 
-KINDS: dict[str, Callable[[], bestarm.Arms]] = {
-    "gaussian regular": lambda: bestarm.GaussianArms([0.3, -1.0, 2.0], REGULAR),
-    "gaussian singular": lambda: bestarm.GaussianArms([0.3, -1.0, 2.0, 0.1], SINGULAR),
-    "gaussian perfectly correlated": lambda: bestarm.clustered_arms(6, 2, correlation=1.0),
-    "gaussian constant": lambda: bestarm.GaussianArms([0.3, -1.0], np.zeros((2, 2))),
-    "gaussian worst case": lambda: bestarm.gaussian_worst_case_arms([0.1, 0.5, 0.3], [0.2, 0.0, 1.5]),
-    "equicorrelated": lambda: bestarm.equicorrelated_arms(5, 0.7),
-    "equicorrelated negatively": lambda: bestarm.equicorrelated_arms(3, -0.4),
-    "clustered": lambda: bestarm.clustered_arms(6, 3, 0.9),
-    "clustered, ten arms": lambda: bestarm.clustered_arms(10, 2, 0.99),
+KINDS: dict[str, Callable[[], Arms]] = {
+    "gaussian regular": lambda: GaussianArms([0.3, -1.0, 2.0], REGULAR),
+    "gaussian singular": lambda: GaussianArms([0.3, -1.0, 2.0, 0.1], SINGULAR),
+    "gaussian perfectly correlated": lambda: clustered_arms(6, 2, correlation=1.0),
+    "gaussian constant": lambda: GaussianArms([0.3, -1.0], np.zeros((2, 2))),
+    "gaussian worst case": lambda: gaussian_worst_case_arms([0.1, 0.5, 0.3], [0.2, 0.0, 1.5]),
+    "equicorrelated": lambda: equicorrelated_arms(5, 0.7),
+    "equicorrelated negatively": lambda: equicorrelated_arms(3, -0.4),
+    "clustered": lambda: clustered_arms(6, 3, 0.9),
+    "clustered, ten arms": lambda: clustered_arms(10, 2, 0.99),
     "bernoulli smallest": lambda: bernoulli_between(0.0),
     "bernoulli between": lambda: bernoulli_between(0.5),
     "bernoulli independent": lambda: bernoulli_between(1.0),
-    "table": lambda: bestarm.TableArms(TABLE),
+    "table": lambda: TableArms(TABLE),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -89,7 +98,7 @@ def test_best_is_the_arm_with_the_largest_mean(kind: str) -> None:
 
 
 def test_best_is_the_first_of_several_that_share_the_largest_mean() -> None:
-    assert bestarm.GaussianArms([0.0, 1.0, 1.0], np.eye(3)).best == 1
+    assert GaussianArms([0.0, 1.0, 1.0], np.eye(3)).best == 1
 
 
 @every_kind
@@ -105,12 +114,12 @@ def test_arrays_that_only_some_kinds_have_are_read_only() -> None:
     with pytest.raises(ValueError, match="read-only"):
         bernoulli_between(0.5).difference_variances[0] = 5.0
     with pytest.raises(ValueError, match="read-only"):
-        bestarm.TableArms(TABLE).scores[0, 0] = 5.0
+        TableArms(TABLE).scores[0, 0] = 5.0
 
 
 def test_arms_keep_their_own_copy_of_what_they_were_given() -> None:
     means, covariance, table = np.array([0.0, 1.0]), np.eye(2), TABLE.copy()
-    gaussian, rows = bestarm.GaussianArms(means, covariance), bestarm.TableArms(table)
+    gaussian, rows = GaussianArms(means, covariance), TableArms(table)
     means[0], covariance[0, 0], table[0, 0] = 9.0, 9.0, 9.0  # still writeable, and no longer theirs
     assert gaussian.means.tolist() == [0.0, 1.0]
     assert gaussian.covariance.tolist() == [[1.0, 0.0], [0.0, 1.0]]
@@ -118,14 +127,14 @@ def test_arms_keep_their_own_copy_of_what_they_were_given() -> None:
 
 
 def test_perfectly_correlated_arms_of_equal_means_are_equal_in_every_round() -> None:
-    arms = bestarm.GaussianArms([0.3, 0.3, 0.0], [[0.7, 0.7, 0.1], [0.7, 0.7, 0.1], [0.1, 0.1, 1.0]])
+    arms = GaussianArms([0.3, 0.3, 0.0], [[0.7, 0.7, 0.1], [0.7, 0.7, 0.1], [0.1, 0.1, 1.0]])
     rows = arms.draw(1000, np.random.default_rng(0))
     np.testing.assert_array_equal(rows[:, 0], rows[:, 1])
     assert np.ptp(rows[:, 2] - rows[:, 0]) > 1
 
 
 def test_perfectly_correlated_arms_differ_by_the_difference_of_their_means_up_to_one_addition() -> None:
-    arms = bestarm.clustered_arms(6, 2, correlation=1.0)
+    arms = clustered_arms(6, 2, correlation=1.0)
     rows = arms.draw(1000, np.random.default_rng(0))
     for i, j in [(0, 1), (1, 2), (3, 4), (3, 5)]:
         lead = rows[:, j] - rows[:, i]
@@ -134,7 +143,7 @@ def test_perfectly_correlated_arms_differ_by_the_difference_of_their_means_up_to
 
 
 def test_arms_of_one_factor_and_different_scale_are_multiples_of_each_other() -> None:
-    rows = bestarm.GaussianArms([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]]).draw(1000, np.random.default_rng(0))
+    rows = GaussianArms([0.0, 0.0], [[1.0, 2.0], [2.0, 4.0]]).draw(1000, np.random.default_rng(0))
     np.testing.assert_allclose(rows[:, 1], 2.0 * rows[:, 0], rtol=1e-10)
 
 
@@ -185,24 +194,24 @@ def test_full_covariance_of_bernoulli_arms(means: list[Fraction], share: Fractio
     smallest = [(best - m) - (best - m) ** 2 for m in means]
     independent = [m * (1 - m) + best * (1 - best) if m != best else Fraction(0) for m in means]
     wanted = [s + share * (i - s) for s, i in zip(smallest, independent, strict=True)]
-    arms = bestarm.BernoulliArms([float(m) for m in means], [float(V) for V in wanted])
+    arms = BernoulliArms([float(m) for m in means], [float(V) for V in wanted])
     expected = np.array(exact_bernoulli_covariance(means, wanted), dtype=np.float64)
     np.testing.assert_allclose(arms.covariance, expected, rtol=1e-10, atol=1e-15)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
 def test_realised_variance_against_the_best_is_the_wanted_one(share: float) -> None:
-    possible = bestarm.bernoulli_variances(MEANS)
+    possible = bernoulli_variances(MEANS)
     wanted = possible.smallest + share * (possible.independent - possible.smallest)
-    arms = bestarm.BernoulliArms(MEANS, wanted)
+    arms = BernoulliArms(MEANS, wanted)
     np.testing.assert_allclose(arms.difference_variances, wanted, rtol=1e-14)
     np.testing.assert_allclose(difference_variances(arms.covariance)[arms.best], wanted, atol=1e-14)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 1.0])
 def test_above_the_independent_variance_the_arm_is_independent_and_says_so(share: float) -> None:
-    possible = bestarm.bernoulli_variances(MEANS)
-    arms = bestarm.BernoulliArms(MEANS, possible.independent + share * (possible.largest - possible.independent))
+    possible = bernoulli_variances(MEANS)
+    arms = BernoulliArms(MEANS, possible.independent + share * (possible.largest - possible.independent))
     np.testing.assert_allclose(arms.difference_variances, possible.independent, rtol=1e-14)
     variances = np.array([m * (1 - m) for m in MEANS])
     np.testing.assert_allclose(arms.covariance, np.diag(variances), atol=1e-15)
@@ -219,7 +228,7 @@ def test_smallest_variance_means_that_a_worse_arm_wins_only_where_the_best_does(
 
 
 def test_range_of_bernoulli_variances() -> None:
-    possible = bestarm.bernoulli_variances([0.5, 0.8, 0.1])
+    possible = bernoulli_variances([0.5, 0.8, 0.1])
     np.testing.assert_allclose(possible.smallest, [0.3 - 0.09, 0.0, 0.7 - 0.49], rtol=1e-14)
     np.testing.assert_allclose(possible.independent, [0.25 + 0.16, 0.0, 0.09 + 0.16], rtol=1e-14)
     np.testing.assert_allclose(possible.largest, [0.7 - 0.09, 0.0, 0.9 - 0.49], rtol=1e-14)
@@ -227,9 +236,9 @@ def test_range_of_bernoulli_variances() -> None:
 
 @pytest.mark.parametrize("means", [MEANS, [0.7, 0.6, 0.5], [0.1, 0.2], [0.95, 0.9, 0.05], [0.3, 0.1]])
 def test_variances_at_the_edges_of_what_is_possible_are_accepted(means: list[float]) -> None:
-    possible = bestarm.bernoulli_variances(means)
+    possible = bernoulli_variances(means)
     for edge in (possible.smallest, possible.largest):
-        assert bestarm.BernoulliArms(means, edge).means.tolist() == means
+        assert BernoulliArms(means, edge).means.tolist() == means
 
 
 @pytest.mark.parametrize("best", range(2, 10))
@@ -238,44 +247,44 @@ def test_edges_written_as_decimals_are_accepted_whatever_the_rounding(best: int)
         high, low = Fraction(best, 10), Fraction(other, 10)
         D = high - low
         for edge in (D - D**2, min(2 - high - low, high + low) - D**2):
-            assert bestarm.BernoulliArms([best / 10, other / 10], [0.0, float(edge)]).best == 0
+            assert BernoulliArms([best / 10, other / 10], [0.0, float(edge)]).best == 0
 
 
 @pytest.mark.parametrize("arm", [0, 2, 3])
 def test_variances_just_outside_are_refused(arm: int) -> None:
-    possible = bestarm.bernoulli_variances(MEANS)
+    possible = bernoulli_variances(MEANS)
     for edge, step in ((possible.smallest, -1e-12), (possible.largest, 1e-12)):
         outside = edge.copy()
         outside[arm] += step
         with pytest.raises(ValueError, match=rf"difference_variances\[{arm}\] = .* is impossible"):
-            bestarm.BernoulliArms(MEANS, outside)
+            BernoulliArms(MEANS, outside)
 
 
 def test_the_best_bernoulli_arm_does_not_differ_from_itself() -> None:
-    wanted = bestarm.bernoulli_variances(MEANS).smallest
+    wanted = bernoulli_variances(MEANS).smallest
     wanted[1] = 1e-6
     with pytest.raises(ValueError, match=r"difference_variances\[1\] = 1e-06"):
-        bestarm.BernoulliArms(MEANS, wanted)
+        BernoulliArms(MEANS, wanted)
 
 
 # The other kinds.
 
 
 def test_gaussian_worst_case_arms_share_one_part_and_have_their_own() -> None:
-    arms = bestarm.gaussian_worst_case_arms([0.1, 0.5, 0.3], [0.2, 0.0, 1.5])
+    arms = gaussian_worst_case_arms([0.1, 0.5, 0.3], [0.2, 0.0, 1.5])
     assert arms.covariance.tolist() == [[1.2, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 2.5]]
     np.testing.assert_allclose(difference_variances(arms.covariance)[arms.best], [0.2, 0.0, 1.5], rtol=1e-14)
 
 
 def test_equicorrelated_arms_are_those_of_figure_1_left() -> None:
-    arms = bestarm.equicorrelated_arms(10, 0.7)
+    arms = equicorrelated_arms(10, 0.7)
     np.testing.assert_allclose(arms.means, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0], rtol=1e-14)
     assert np.unique(np.diag(arms.covariance)).tolist() == [1.0]
     assert np.unique(arms.covariance[~np.eye(10, dtype=bool)]).tolist() == [0.7]
 
 
 def test_clustered_arms_correlate_consecutive_arms_only() -> None:
-    arms = bestarm.clustered_arms(6, 3)
+    arms = clustered_arms(6, 3)
     i, j = np.nonzero(np.triu(arms.covariance, k=1))
     assert list(zip(i.tolist(), j.tolist(), strict=True)) == [(0, 1), (2, 3), (4, 5)]
     assert set(arms.covariance[i, j].tolist()) == {0.99}
@@ -283,24 +292,24 @@ def test_clustered_arms_correlate_consecutive_arms_only() -> None:
 
 @pytest.mark.parametrize(("n_clusters", "pairs"), [(16, 0), (8, 8), (4, 24), (2, 56), (1, 120)])
 def test_number_of_correlated_pairs_in_figure_1_right(n_clusters: int, pairs: int) -> None:
-    arms = bestarm.clustered_arms(16, n_clusters)
+    arms = clustered_arms(16, n_clusters)
     assert np.count_nonzero(np.triu(arms.covariance, k=1)) == pairs
     np.testing.assert_allclose(arms.means, np.arange(1, 17) * 0.1, rtol=1e-14)
 
 
 def test_table_arms_draw_whole_rows_and_every_row() -> None:
-    arms = bestarm.TableArms(TABLE)
+    arms = TableArms(TABLE)
     drawn = {tuple(row) for row in arms.draw(2000, np.random.default_rng(1)).tolist()}
     assert drawn == {tuple(row) for row in TABLE.tolist()}
 
 
 def test_moments_of_table_arms_are_those_of_the_whole_table() -> None:
-    arms = bestarm.TableArms([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    arms = TableArms([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     np.testing.assert_allclose(arms.means, [0.5, 0.25], rtol=1e-14)
     np.testing.assert_allclose(arms.covariance, [[0.25, 0.125], [0.125, 0.1875]], rtol=1e-14)
 
 
 def test_a_table_of_one_row_never_varies() -> None:
-    arms = bestarm.TableArms([[0.2, 0.4]])
+    arms = TableArms([[0.2, 0.4]])
     assert arms.covariance.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     assert arms.draw(3, np.random.default_rng(0)).tolist() == [[0.2, 0.4]] * 3

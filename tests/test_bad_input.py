@@ -7,12 +7,22 @@ import numpy as np
 import pytest
 
 import bestarm
+from bestarm.algorithms import Game, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.algorithms.game import Algorithm
+from bestarm.arms import (
+    BernoulliArms,
+    GaussianArms,
+    TableArms,
+    clustered_arms,
+    equicorrelated_arms,
+    gaussian_worst_case_arms,
+)
+from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from subjects import KINDS
 
 INF, NAN = float("inf"), float("nan")
-BOUNDED = bestarm.PairwiseBAI(0.1, bestarm.EmpiricalBernstein())
-GAUSSIAN = bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein())
+BOUNDED = PairwiseBAI(0.1, comparison=EmpiricalBernstein())
+GAUSSIAN = PairwiseBAI(0.1, comparison=GaussianBernstein())
 
 every_algorithm = pytest.mark.parametrize("name", KINDS)
 
@@ -42,24 +52,24 @@ def test_fewer_than_two_arms(name: str, n_arms: Any) -> None:
 @pytest.mark.parametrize("keep", [0.0, 0.99, -1.0, INF, NAN])
 def test_keep_below_one_or_not_finite(keep: float) -> None:
     with refused(f"keep must be a finite number of at least 1, got {keep!r}"):
-        bestarm.PairwiseBAI(keep=keep)
+        PairwiseBAI(keep=keep)
 
 
 @pytest.mark.parametrize("limit", ["max_rounds", "max_queries"])
 @pytest.mark.parametrize("value", [0, -1, 2.5, True])
 def test_limits_that_are_no_positive_whole_numbers(limit: str, value: Any) -> None:
     with refused(f"{limit} must be a whole number of at least 1, got {value!r}"):
-        bestarm.PairwiseBAI(**{limit: value})
+        PairwiseBAI(**{limit: value})
 
 
 def test_unknown_inflation() -> None:
     with refused("f must be one of 'proved', 'published', got 'guessed'"):
-        bestarm.GaussianBernstein("guessed")  # type: ignore[arg-type]
+        GaussianBernstein(f="guessed")  # type: ignore[arg-type]
 
 
 def test_unknown_kind_of_rewards() -> None:
     with refused("rewards must be one of 'gaussian', 'bounded', got 'bernoulli'"):
-        bestarm.VarianceRace(0.1, rewards="bernoulli")  # type: ignore[arg-type]
+        VarianceRace(0.1, rewards="bernoulli")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["HoeffdingRace", "LUCB"])
@@ -77,32 +87,32 @@ def test_unknown_kind_of_rewards() -> None:
 )
 def test_variances_that_no_arm_has(name: str, variances: Any, message: str) -> None:
     with refused(message):
-        KINDS[name](0.1, variances)
+        KINDS[name](0.1, variances=variances)
 
 
 @pytest.mark.parametrize("name", ["HoeffdingRace", "LUCB"])
 def test_variances_of_another_number_of_arms(name: str) -> None:
     with refused("variances has 2 entries, the game has 3 arms"):
-        KINDS[name](0.1, (1.0, 2.0)).start(3)
+        KINDS[name](0.1, variances=(1.0, 2.0)).start(3)
 
 
 @pytest.mark.parametrize("zone", [0.0, -0.1, INF, NAN])
 def test_indifference_zone_that_is_not_positive(zone: float) -> None:
     with refused(f"indifference_zone must be a finite number above 0, got {zone!r}"):
-        bestarm.KimNelson(0.1, zone)
+        KimNelson(0.1, indifference_zone=zone)
 
 
-@pytest.mark.parametrize("first_rounds", [1, 0, 2.5])
-def test_first_rounds_that_have_no_variance(first_rounds: Any) -> None:
-    with refused(f"first_rounds must be a whole number of at least 2, got {first_rounds!r}"):
-        bestarm.KimNelson(0.1, 0.1, first_rounds)
+@pytest.mark.parametrize("min_rounds", [1, 0, 2.5])
+def test_first_rounds_that_have_no_variance(min_rounds: Any) -> None:
+    with refused(f"min_rounds must be a whole number of at least 2, got {min_rounds!r}"):
+        KimNelson(0.1, indifference_zone=0.1, min_rounds=min_rounds)
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.9])
 def test_kim_nelson_with_two_arms_needs_delta_below_one_half(delta: float) -> None:
-    assert bestarm.KimNelson(delta, 0.1).start(3).n_arms == 3
+    assert KimNelson(delta, indifference_zone=0.1).start(3).n_arms == 3
     with refused(f"delta must be below (K - 1) / 2 = 0.5 for KN, got {delta!r}"):
-        bestarm.KimNelson(delta, 0.1).start(2)
+        KimNelson(delta, indifference_zone=0.1).start(2)
 
 
 # Arms.
@@ -132,12 +142,12 @@ def test_kim_nelson_with_two_arms_needs_delta_below_one_half(delta: float) -> No
 )
 def test_gaussian_arms(means: Any, covariance: Any, message: str) -> None:
     with refused(message):
-        bestarm.GaussianArms(means, covariance)
+        GaussianArms(means, covariance)
 
 
 def test_the_smallest_eigenvalue_is_named() -> None:
     with pytest.raises(ValueError, match=r"smallest eigenvalue is -(1\.0|0\.9999999)"):
-        bestarm.GaussianArms([0.0, 1.0], [[1.0, 2.0], [2.0, 1.0]])
+        GaussianArms([0.0, 1.0], [[1.0, 2.0], [2.0, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +168,7 @@ def test_the_smallest_eigenvalue_is_named() -> None:
 )
 def test_bernoulli_arms(means: Any, variances: Any, message: str) -> None:
     with refused(message):
-        bestarm.BernoulliArms(means, variances)
+        BernoulliArms(means, variances)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +184,7 @@ def test_bernoulli_arms(means: Any, variances: Any, message: str) -> None:
 )
 def test_table_arms(scores: Any, message: str) -> None:
     with refused(message):
-        bestarm.TableArms(scores)
+        TableArms(scores)
 
 
 @pytest.mark.parametrize(
@@ -188,22 +198,22 @@ def test_table_arms(scores: Any, message: str) -> None:
 )
 def test_gaussian_worst_case_arms(variances: Any, message: str) -> None:
     with refused(message):
-        bestarm.gaussian_worst_case_arms([0.1, 0.2, 0.3], variances)
+        gaussian_worst_case_arms([0.1, 0.2, 0.3], variances)
 
 
 def test_families_of_figure_1() -> None:
     with refused("there must be at least two arms to compare, got n_arms=1"):
-        bestarm.equicorrelated_arms(1)
+        equicorrelated_arms(1)
     with refused("covariance must be positive semi-definite"):
-        bestarm.equicorrelated_arms(3, correlation=-0.6)
+        equicorrelated_arms(3, correlation=-0.6)
     with refused("covariance must be finite, got covariance[0, 1] = nan"):
-        bestarm.equicorrelated_arms(3, correlation=NAN)
+        equicorrelated_arms(3, correlation=NAN)
     with refused("n_clusters must divide n_arms, got 3 clusters for 16 arms"):
-        bestarm.clustered_arms(16, 3)
+        clustered_arms(16, 3)
     with refused("n_clusters must be a whole number of at least 1, got 0"):
-        bestarm.clustered_arms(16, 0)
+        clustered_arms(16, 0)
     with refused("covariance must be positive semi-definite"):
-        bestarm.clustered_arms(4, 2, correlation=1.5)
+        clustered_arms(4, 2, correlation=1.5)
 
 
 # Simulation.
@@ -212,24 +222,24 @@ def test_families_of_figure_1() -> None:
 @pytest.mark.parametrize("repetitions", [0, -5, 1.5])
 def test_simulate_without_repetitions(repetitions: Any) -> None:
     with refused(f"repetitions must be a whole number of at least 1, got {repetitions!r}"):
-        bestarm.simulate(GAUSSIAN, bestarm.equicorrelated_arms(3), repetitions=repetitions)
+        bestarm.simulate(GAUSSIAN, equicorrelated_arms(3), repetitions=repetitions)
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5])
 def test_simulate_with_a_seed_that_is_no_whole_number(seed: Any) -> None:
     with refused(f"seed must be a whole number of at least 0, got {seed!r}"):
-        bestarm.simulate(GAUSSIAN, bestarm.equicorrelated_arms(3), repetitions=2, seed=seed)
+        bestarm.simulate(GAUSSIAN, equicorrelated_arms(3), repetitions=2, seed=seed)
 
 
-@pytest.mark.parametrize("algorithm", [BOUNDED, bestarm.VarianceRace(0.1, rewards="bounded")])
+@pytest.mark.parametrize("algorithm", [BOUNDED, VarianceRace(0.1, rewards="bounded")])
 def test_gaussian_arms_under_a_bounded_comparison(algorithm: Algorithm) -> None:
     with refused("rewards must be finite and lie in [0, 1], got "):
-        bestarm.simulate(algorithm, bestarm.equicorrelated_arms(3), repetitions=4)
+        bestarm.simulate(algorithm, equicorrelated_arms(3), repetitions=4)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, NAN])
 def test_confidence_outside_the_open_unit_interval(confidence: float) -> None:
-    sim = bestarm.simulate(GAUSSIAN, bestarm.clustered_arms(2, 1), repetitions=2)
+    sim = bestarm.simulate(GAUSSIAN, clustered_arms(2, 1), repetitions=2)
     with refused(f"confidence must lie strictly between 0 and 1, got {confidence!r}"):
         sim.error_interval(confidence)
 
@@ -245,7 +255,7 @@ every_game = pytest.mark.parametrize("case", WORDS)
 GOOD = np.array([0.3, 0.1, 0.7, 0.5])
 
 
-def asked(case: str) -> bestarm.Game:
+def asked(case: str) -> Game:
     """A game of four arms after two rounds, with a question open."""
     game = WORDS[case][0].start(4)
     game.play([GOOD, GOOD[::-1]])
@@ -307,7 +317,7 @@ def test_arms_of_another_round(case: str) -> None:
 
 
 def test_nothing_to_ask_tell_or_play_after_the_end() -> None:
-    game = bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()).start(2)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein()).start(2)
     game.play([[0.0, 1.0]] * 5)
     where = "the game has ended (decided) after round 3: "
     with refused(where + "nothing to ask", RuntimeError):
@@ -321,7 +331,7 @@ def test_nothing_to_ask_tell_or_play_after_the_end() -> None:
 
 
 def test_nothing_to_ask_after_the_budget() -> None:
-    game = bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein(), max_rounds=2).start(2)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein(), max_rounds=2).start(2)
     game.play([[0.0, 1.0], [1.0, 0.0]])
     with refused("the game has ended (budget) after round 2: nothing to ask", RuntimeError):
         game.ask()

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 import bestarm
 import naive_sharp
-from bestarm import Betting, Game, PairwiseBAI
+from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.arms import PoolArms, TableArms
+from bestarm.comparisons import Betting
 from bestarm.comparisons.wealth import CAP
 from bestarm.kernels.wealth import FOLD
 from statistics_helpers import binomial_p_value
@@ -25,15 +27,15 @@ INF, NAN = float("inf"), float("nan")
 
 BETS: dict[str, Betting] = {
     "default": Betting(),
-    "one large bet": Betting((0.999,)),
-    "one small bet": Betting((0.01,)),
-    "unequal weights": Betting((0.9, 0.5, 0.02), weights=(1.0, 5.0, 2.0)),
+    "one large bet": Betting(bets=(0.999,)),
+    "one small bet": Betting(bets=(0.01,)),
+    "unequal weights": Betting(bets=(0.9, 0.5, 0.02), weights=(1.0, 5.0, 2.0)),
 }
 every_betting = pytest.mark.parametrize("name", BETS)
 
 
 def with_pool(betting: Betting, pool: int | None) -> Betting:
-    return Betting(betting.bets, betting.weights, betting.bounds, pool)
+    return Betting(bets=betting.bets, weights=betting.weights, bounds=betting.bounds, pool=pool)
 
 
 # --- the wealth ------------------------------------------------------------------------------------------------------
@@ -63,7 +65,7 @@ def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
 @pytest.mark.parametrize("pool", [None, 30, 35, 1000])
 @pytest.mark.parametrize("nu", [0.0, -0.3, 0.2, 0.9, -1.0])
 def test_wealth_is_the_plain_product(name: str, bounds: tuple[float, float], pool: int | None, nu: float) -> None:
-    betting = Betting(BETS[name].bets, BETS[name].weights, bounds, pool)
+    betting = Betting(bets=BETS[name].bets, weights=BETS[name].weights, bounds=bounds, pool=pool)
     length = bounds[1] - bounds[0]
     rng = np.random.default_rng(1)
     for n in (0, 1, 2, 30):
@@ -137,7 +139,7 @@ def test_the_purse_of_a_game_is_the_wealth_of_the_differences(
     rng = np.random.default_rng(6)
     rows = np.clip(rng.normal([0.2, 0.45, 0.5, 0.55, 0.56], 0.25, (n_rounds, 5)), 0, 1)
     betting = Betting(pool=pool)
-    game = PairwiseBAI(0.05, betting, keep=keep, indifference_zone=zone, epsilon=epsilon).start(5)
+    game = PairwiseBAI(0.05, comparison=betting, keep=keep, indifference_zone=zone, epsilon=epsilon).start(5)
     game.play(rows)
     if n_rounds > 3 * FOLD:
         assert game.eliminations  # so that some wealth is frozen
@@ -155,8 +157,8 @@ def test_folding_keeps_the_wealth_of_thousands_of_lost_rounds() -> None:
     """Bets of nearly the whole purse on heads or tails lose it, whichever arm they are on."""
     rows = (np.random.default_rng(2).random((6000, 3)) < 0.5).astype(np.float64)
     rows[:, 0] = rows[:, 1]
-    betting = Betting((0.95, 0.9))
-    game = PairwiseBAI(0.05, betting).start(3)
+    betting = Betting(bets=(0.95, 0.9))
+    game = PairwiseBAI(0.05, comparison=betting).start(3)
     game.play(rows)
     assert (game.n_rounds, game.reason) == (6000, None)
     logs = purse_logs(game, np.array(betting.weights))
@@ -168,7 +170,7 @@ def test_folding_keeps_the_wealth_of_thousands_of_lost_rounds() -> None:
 
 def test_margin_and_opponent_of_an_elimination() -> None:
     rows = np.random.default_rng(9).random((400, 3)) * [0.6, 1.0, 1.0]
-    game = PairwiseBAI(0.05, Betting()).start(3)
+    game = PairwiseBAI(0.05, comparison=Betting()).start(3)
     game.play(rows)
     out = game.eliminations[0]
     assert out.arm == 0
@@ -185,9 +187,12 @@ def test_bounds_only_scale_the_rewards(bounds: tuple[float, float], pool: int | 
     for _ in range(30):
         X = rng.beta(rng.uniform(0.5, 3, 4), rng.uniform(0.5, 3, 4), (300, 4))
         zone, epsilon = rng.choice([0.0, 0.05]), rng.choice([0.0, 0.03])
-        plain = PairwiseBAI(0.05, Betting(pool=pool), indifference_zone=zone, epsilon=epsilon).start(4)
+        plain = PairwiseBAI(0.05, comparison=Betting(pool=pool), indifference_zone=zone, epsilon=epsilon).start(4)
         scaled = PairwiseBAI(
-            0.05, Betting(bounds=bounds, pool=pool), indifference_zone=zone * length, epsilon=epsilon * length
+            0.05,
+            comparison=Betting(bounds=bounds, pool=pool),
+            indifference_zone=zone * length,
+            epsilon=epsilon * length,
         ).start(4)
         plain.play(X)
         scaled.play(np.clip(low + length * X, *bounds))
@@ -200,7 +205,7 @@ def story(game: Game) -> tuple[Any, ...]:
 
 
 def test_rewards_out_of_bounds_are_refused() -> None:
-    game = PairwiseBAI(0.05, Betting(bounds=(-1.0, 1.0))).start(2)
+    game = PairwiseBAI(0.05, comparison=Betting(bounds=(-1.0, 1.0))).start(2)
     with pytest.raises(ValueError, match=r"^rewards must be finite and lie in \[-1, 1\], got 1.5 for arm 1 in round 1"):
         game.play([[0.0, 1.5]])
 
@@ -262,7 +267,7 @@ def test_wealth_that_is_not_cut_goes_negative() -> None:
     y = naive_sharp.null_means(D, 0.0, 4)
     uncut = np.cumprod(1 + 0.95 * (D - y))
     assert uncut.min() < 0
-    assert math.isfinite(with_pool(Betting((0.95,)), 4).log_wealth(D))
+    assert math.isfinite(with_pool(Betting(bets=(0.95,)), 4).log_wealth(D))
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -306,7 +311,7 @@ def test_wealth_falls_with_the_mean_it_is_bet_against(name: str, pool: int | Non
 def test_the_lower_bound_is_where_the_wealth_crosses(
     name: str, pool: int | None, bounds: tuple[float, float], n: int
 ) -> None:
-    betting = Betting(BETS[name].bets, BETS[name].weights, bounds, pool)
+    betting = Betting(bets=BETS[name].bets, weights=BETS[name].weights, bounds=bounds, pool=pool)
     length = bounds[1] - bounds[0]
     D = length * np.clip(np.random.default_rng(7).normal(0.3, 0.4, n), -1, 1)
     bound = betting.lower_bound(D, math.log(20.0))
@@ -335,14 +340,14 @@ def test_the_lower_bound_of_a_pool_uses_what_is_left() -> None:
 
 
 def test_settings_are_values() -> None:
-    given_lists = Betting([0.5, 0.25], weights=[3.0, 1.0], bounds=[0, 2])  # type: ignore[arg-type]
-    assert given_lists == Betting((0.5, 0.25), (0.75, 0.25), (0.0, 2.0))
-    assert hash(given_lists) == hash(Betting((0.5, 0.25), (0.75, 0.25), (0.0, 2.0)))
+    given_lists = Betting(bets=[0.5, 0.25], weights=[3.0, 1.0], bounds=[0, 2])  # type: ignore[arg-type]
+    assert given_lists == Betting(bets=(0.5, 0.25), weights=(0.75, 0.25), bounds=(0.0, 2.0))
+    assert hash(given_lists) == hash(Betting(bets=(0.5, 0.25), weights=(0.75, 0.25), bounds=(0.0, 2.0)))
     assert given_lists.scale == 0.5
 
 
 def test_default_weights_are_proportional_to_the_root_of_the_bet() -> None:
-    weights = np.array(Betting((0.64, 0.16)).weights)
+    weights = np.array(Betting(bets=(0.64, 0.16)).weights)
     np.testing.assert_allclose(weights, [2 / 3, 1 / 3], rtol=1e-14)
     assert sum(Betting().weights or ()) == pytest.approx(1.0, rel=1e-14)
 
@@ -421,9 +426,9 @@ def test_games_of_equal_arms_lose_the_first_in_at_most_a_share_delta() -> None:
     rng = np.random.default_rng(15)
     scores = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], [60, 40])) for _ in range(5)])
     for seed, comparison, arms in [
-        (0, Betting(), bestarm.TableArms(scores)),
-        (1, Betting(pool=100), bestarm.PoolArms(scores)),
+        (0, Betting(), TableArms(scores)),
+        (1, Betting(pool=100), PoolArms(scores)),
     ]:
-        algorithm = PairwiseBAI(0.1, comparison, max_rounds=100)
-        sim = bestarm.simulate(algorithm, arms, 600, seed=seed, progress=False)
+        algorithm = PairwiseBAI(0.1, comparison=comparison, max_rounds=100)
+        sim = bestarm.simulate(algorithm, arms, repetitions=600, seed=seed, progress=False)
         assert binomial_p_value(int((~sim.candidates[:, 0]).sum()), 600, 0.1) >= 1e-3

@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 from mpmath import MPContext  # type: ignore[import-untyped]
 
-from bestarm import (
-    BernoulliArms,
-    EmpiricalBernstein,
-    GaussianArms,
-    GaussianBernstein,
-    PairwiseBAI,
-    VarianceRace,
-    bernoulli_variances,
-)
-from bestarm.algorithms import Algorithm
+from bestarm.algorithms import Algorithm, PairwiseBAI, VarianceRace
 from bestarm.algorithms.hoeffding_race import ChernoffIntervals
 from bestarm.algorithms.kim_nelson import TriangularRegion
 from bestarm.algorithms.lucb import LUCBIntervals
 from bestarm.algorithms.variance_race import BernsteinIntervals, GaussianIntervals
+from bestarm.arms import BernoulliArms, GaussianArms, bernoulli_variances
+from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
 from bestarm.comparisons.gaussian_bernstein import variance_inflation
 from bestarm.complexity import (
@@ -103,8 +96,8 @@ def triangular(d: float, n0: int) -> Formula:
 
 BOUNDARIES: list[tuple[Boundary, Formula]] = [
     (EmpiricalBernstein(), empirical_bernstein),
-    (GaussianBernstein("proved"), gaussian_proved),
-    (GaussianBernstein("published"), gaussian_published),
+    (GaussianBernstein(f="proved"), gaussian_proved),
+    (GaussianBernstein(f="published"), gaussian_published),
     (ChernoffIntervals(), chernoff),
     (GaussianIntervals(), gaussian_intervals),
     (BernsteinIntervals(), bernstein_intervals),
@@ -114,8 +107,8 @@ BOUNDARIES: list[tuple[Boundary, Formula]] = [
 ]
 FIRST_LOOK: list[tuple[Boundary, int]] = [
     (EmpiricalBernstein(), 3),
-    (GaussianBernstein("proved"), 3),
-    (GaussianBernstein("published"), 3),
+    (GaussianBernstein(f="proved"), 3),
+    (GaussianBernstein(f="published"), 3),
     (ChernoffIntervals(), 1),
     (GaussianIntervals(), 2),
     (BernsteinIntervals(), 2),
@@ -230,7 +223,7 @@ def infinite_rounds(boundary: Boundary, delta: float) -> int:
 @pytest.mark.parametrize(
     ("algorithm", "boundary"),
     [
-        (lambda delta: PairwiseBAI(delta, GaussianBernstein()), GaussianBernstein()),
+        (lambda delta: PairwiseBAI(delta, comparison=GaussianBernstein()), GaussianBernstein()),
         (VarianceRace, GaussianIntervals()),
     ],
 )
@@ -278,7 +271,7 @@ def test_chunks_are_shared_and_cannot_be_written(boundary: Boundary) -> None:
 
 def test_chunks_of_other_settings_are_others() -> None:
     slopes = boundary_chunk(GaussianBernstein(), 4, 0.1, 0)[0]
-    others = [(GaussianBernstein("published"), 4, 0.1, 0), (GaussianBernstein(), 5, 0.1, 0)]
+    others = [(GaussianBernstein(f="published"), 4, 0.1, 0), (GaussianBernstein(), 5, 0.1, 0)]
     for other in (*others, (GaussianBernstein(), 4, 0.2, 0), (GaussianBernstein(), 4, 0.1, 1)):
         assert not np.array_equal(boundary_chunk(*other)[0], slopes)
 

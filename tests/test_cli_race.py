@@ -95,12 +95,12 @@ def process(*words: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603
 
 
-def in_python(function: str = "score", **more: Any) -> bestarm.RaceResult:
+def in_python(function: str = "score", **more: Any) -> bestarm.RaceResult[Any]:
     """The race of `run`, as a call."""
     names: dict[str, Any] = {}
     exec(MODULE, names)  # noqa: S102
     settings: dict[str, Any] = {"bounds": (0, 1), "progress": False}
-    return bestarm.race(names[function], ["low", "mid", "high"], LINES, **settings | more)
+    return bestarm.race(names[function], arms=["low", "mid", "high"], items=LINES, **settings | more)
 
 
 # Answers.
@@ -119,8 +119,11 @@ def test_run_prints_verdict_cost_and_table() -> None:
         ([], {}),
         (["--delta", "0.01", "--seed", "7"], {"delta": 0.01, "seed": 7}),
         (["--lower-is-better", "--epsilon", "0.4"], {"lower_is_better": True, "epsilon": 0.4}),
-        (["--indifference-zone", "0.1", "--in-flight", "3"], {"indifference_zone": 0.1, "in_flight": 3}),
-        (["--max-queries", "20", "--retries", "2", "--on-error", "worst"], {"max_queries": 20, "on_error": "worst"}),
+        (["--indifference-zone", "0.1", "--rounds-in-flight", "3"], {"indifference_zone": 0.1, "rounds_in_flight": 3}),
+        (
+            ["--max-evaluations", "20", "--retries", "2", "--on-error", "worst"],
+            {"max_evaluations": 20, "on_error": "worst"},
+        ),
     ],
 )
 def test_json_is_that_of_the_same_call_from_python(words: list[str], settings: dict[str, Any]) -> None:
@@ -128,12 +131,12 @@ def test_json_is_that_of_the_same_call_from_python(words: list[str], settings: d
     assert ended.stderr == ""
     assert ended.stdout == expected.to_json() + "\n"
     assert json.loads(ended.stdout)["best"] == expected.best
-    assert ended.exit_code == (3 if "max_queries" in settings else 0)
+    assert ended.exit_code == (3 if "max_evaluations" in settings else 0)
 
 
 def test_functions_of_other_kinds_and_races_without_items() -> None:
     assert json.loads(run("--json", "--jointly", function="bench:jointly").stdout)["best"] == "high"
-    assert json.loads(run("--json", function="bench:awaited").stdout)["settings"]["in_flight"] == 4
+    assert json.loads(run("--json", function="bench:awaited").stdout)["settings"]["rounds_in_flight"] == 4
     ended = bestarm_cli("run", "bench:of_seed", "--arms", "low,high", "--json", "--quiet")
     assert json.loads(ended.stdout)["settings"]["items"] == "seeds"
     assert json.loads(ended.stdout)["best"] == "high"
@@ -152,9 +155,9 @@ def test_names_are_printed_as_they_are() -> None:
 # Exit codes.
 
 
-def test_a_failed_evaluation_ends_with_2_and_names_arm_and_item() -> None:
+def test_a_failed_evaluation_ends_with_4_and_names_arm_and_item() -> None:
     ended = run(function="bench:broken")
-    assert ended.exit_code == 2
+    assert ended.exit_code == 4
     (line,) = ended.stderr.splitlines()
     assert line.startswith("error: evaluate('low', '")
     assert line.endswith("') failed: ValueError: no licence for low")
@@ -164,13 +167,13 @@ def test_a_failed_evaluation_ends_with_2_and_names_arm_and_item() -> None:
 
 
 def test_a_budget_or_items_that_run_out_end_with_3() -> None:
-    ended = run("--max-queries", 10)
+    ended = run("--max-evaluations", 10)
     assert ended.exit_code == 3
-    assert ended.stdout.startswith("Not decided, the budget was spent: high leads, and with probability at least")
-    bestarm.race(lambda arm, item: 0.5, ["low", "high"], iter("abc"), store="race.sqlite", progress=False)
+    assert ended.stdout.startswith('No answer: the budget ran out. "high" leads. With probability at least')
+    bestarm.race(lambda arm, item: 0.5, arms=["low", "high"], items=iter("abc"), store="race.sqlite", progress=False)
     ended = bestarm_cli("show", "race.sqlite")
     assert ended.exit_code == 3
-    assert ended.stdout.startswith("Not decided, the items were used up: low leads, and with probability at least")
+    assert ended.stdout.startswith('No answer: the items ran out. "low" leads. With probability at least')
 
 
 def test_ctrl_c_ends_with_130_and_what_is_known(folder: Path) -> None:
@@ -178,22 +181,23 @@ def test_ctrl_c_ends_with_130_and_what_is_known(folder: Path) -> None:
     ended = process("run", "bench:interrupted", "--arms", "low,mid", *words)
     assert (ended.returncode, ended.stderr) == (130, "")
     result = json.loads(ended.stdout)
-    assert (result["reason"], result["n_rounds"], result["n_queries"]) == ("interrupted", 19, 40)
+    assert (result["reason"], result["n_rounds"], result["n_evaluations"]) == ("interrupted", 19, 40)
     shown = bestarm_cli("show", "race.sqlite", "--json")
-    assert (shown.exit_code, shown.stdout) == (130, ended.stdout)
+    assert (shown.exit_code, json.loads(shown.stdout)["reason"]) == (3, "running")
+    assert json.loads(shown.stdout)["arms"] == result["arms"]
 
 
 def test_workers_are_processes_and_change_nothing_but_rounds_in_flight() -> None:
     words = ["run", "bench:score", "--arms", "low,mid,high", "--items", "items.txt", "--bounds", "0,1"]
     ended = process(*words, "--workers", 2, "--json")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == in_python(in_flight=4).to_json() + "\n"
+    assert ended.stdout == in_python(rounds_in_flight=4).to_json() + "\n"
 
 
-def test_workers_that_die_end_with_2() -> None:
+def test_workers_that_die_end_with_4() -> None:
     words = ["--arms", "low,mid,high", "--items", "items.txt", "--bounds", "0,1", "--workers", 2]
     ended = process("run", "bench:dying", *words)
-    assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (2, "", 1)
+    assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (4, "", 1)
     assert ended.stderr.startswith("error: the executor broke down while it evaluated round ")
 
 
@@ -201,33 +205,36 @@ def test_workers_that_die_end_with_2() -> None:
 
 
 def test_a_stored_race_is_shown_and_resumed_to_the_same_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run("--store", "race.sqlite", "--max-queries", 20, "--json", function="bench:noted")
+    first = run("--store", "race.sqlite", "--max-evaluations", 20, "--json", function="bench:noted")
     assert first.exit_code == 3
     before = Path("race.sqlite").read_bytes()
     shown = bestarm_cli("show", "race.sqlite", "--json")
     assert (shown.exit_code, shown.stdout) == (3, first.stdout)
     assert Path("race.sqlite").read_bytes() == before
-    assert bestarm_cli("show", "race.sqlite").stdout.startswith("Not decided, the budget was spent: high leads")
+    assert bestarm_cli("show", "race.sqlite").stdout.startswith("No answer: the budget ran out.")
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
     same = bestarm_cli("resume", "../race.sqlite", "--json", "--quiet")
     assert (same.exit_code, same.stdout) == (3, first.stdout)
     monkeypatch.chdir(folder)
-    resumed = bestarm_cli("resume", "race.sqlite", "--max-queries", 3000, "--json", "--quiet")
-    expected = in_python(max_queries=3000)
+    resumed = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 3000, "--json", "--quiet")
+    expected = in_python(max_evaluations=3000)
     assert (resumed.exit_code, resumed.stdout) == (0, expected.to_json() + "\n")
     lines = Path("noted.txt").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == len(set(lines)) == expected.n_queries  # nothing was evaluated twice
-    again = bestarm_cli("resume", "race.sqlite", "--max-queries", 3000, "--json")
+    assert len(lines) == len(set(lines)) == expected.n_evaluations  # nothing was evaluated twice
+    again = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 3000, "--json")
     assert (again.exit_code, again.stdout) == (0, resumed.stdout)
-    assert len(Path("noted.txt").read_text(encoding="utf-8").splitlines()) == expected.n_queries
+    assert len(Path("noted.txt").read_text(encoding="utf-8").splitlines()) == expected.n_evaluations
 
 
 def test_the_same_command_continues_its_store() -> None:
-    run("--store", "race.sqlite", "--max-queries", 20)
+    run("--store", "race.sqlite", "--max-evaluations", 20)
     ended = run("--store", "race.sqlite", "--json")
     assert (ended.exit_code, ended.stdout) == (0, in_python().to_json() + "\n")
-    refused(run("--store", "race.sqlite", "--delta", "0.2"), "race with other settings: delta is 0.05 in the file and")
+    refused(
+        run("--store", "race.sqlite", "--delta", "0.2"),
+        "race with other settings: delta was 0.05 when the race began and is 0.2 now",
+    )
     refused(run("--store", "race.sqlite", arms="low,high"), "race of other arms")
 
 
@@ -244,13 +251,13 @@ def refused(ended: Result | subprocess.CompletedProcess[str], message: str) -> N
 
 
 def test_a_race_made_in_python_is_shown_and_not_resumed() -> None:
-    expected = in_python(store="race.sqlite", max_queries=20)
+    expected = in_python(store="race.sqlite", max_evaluations=20)
     assert bestarm_cli("show", "race.sqlite", "--json").stdout == expected.to_json() + "\n"
     refused(bestarm_cli("resume", "race.sqlite"), "was started from Python: make the same call of bestarm.race again")
 
 
 def test_a_race_is_not_resumed_on_other_items_or_without_its_function(folder: Path) -> None:
-    run("--store", "race.sqlite", "--max-queries", 20)
+    run("--store", "race.sqlite", "--max-evaluations", 20)
     before = read_store("race.sqlite")
     (folder / "items.txt").write_text("\n".join([*LINES[:-1], "other"]), encoding="utf-8")
     refused(bestarm_cli("resume", "race.sqlite"), "the items are not the same")
@@ -290,16 +297,22 @@ def test_the_demo_writes_a_store_and_a_picture_and_continues(small_demo: list[st
     ended = bestarm_cli("demo", "--output", "out/demo", "--quiet")
     result = bestarm.load_result("out/demo/race.sqlite")
     assert ended.exit_code == 0
-    assert ended.stdout.startswith("Which of 8 compressors saves most on the 8 source files")
-    assert " ".join(str(result).split()) in " ".join(ended.stdout.split())
-    assert "goes on where it stopped" not in ended.stdout
+    assert " ".join(str(result).split()) == " ".join(ended.stdout.split())
+    assert ended.stderr.splitlines() == [
+        "Wrote out/demo/race.sqlite and out/demo/race.png.",
+        "Wrote out/demo/report.html.",
+    ]
     assert (folder / "out" / "demo" / "race.png").read_bytes().startswith(b"\x89PNG")
-    again = bestarm_cli("demo", "--output", "out/demo", "--quiet")
-    assert "A race is stored already: it goes on where it stopped." in " ".join(again.stdout.split())
+    again = bestarm_cli("demo", "--output", "out/demo")
+    assert again.stderr.startswith("Which of 8 compressors saves most on the 8 source files")
+    assert "A race is saved already: it continues where it stopped." in again.stderr
     assert bestarm.load_result("out/demo/race.sqlite").to_json() == result.to_json()
     for words in ("demo --output out/demo", "resume out/demo/race.sqlite", "show out/demo/race.sqlite"):
         assert bestarm_cli(*words.split(), "--json").stdout == result.to_json() + "\n"
-    refused(bestarm_cli("demo", "--output", "out/demo", "--json", "--seed", 1), "seed is 0 in the file and 1 now")
+    refused(
+        bestarm_cli("demo", "--output", "out/demo", "--quiet", "--seed", 1),
+        "seed was 0 when the race began and is 1 now",
+    )
 
 
 def test_the_scores_of_the_demo_are_shares_of_bytes_saved(small_demo: list[str]) -> None:
@@ -326,9 +339,9 @@ def test_a_demo_that_was_interrupted_is_resumed_within_a_new_limit(
     with monkeypatch.context() as patched:
         patched.setattr("bestarm.experiments.compressors.bytes_saved", evaluate)
         assert bestarm_cli("demo", "--output", "out", "--quiet", "--json").exit_code == 130
-    limited = bestarm_cli("resume", "out/race.sqlite", "--max-queries", 40, "--quiet", "--json")
+    limited = bestarm_cli("resume", "out/race.sqlite", "--max-evaluations", 40, "--quiet", "--json")
     assert (limited.exit_code, json.loads(limited.stdout)["reason"]) == (3, "budget")
-    assert json.loads(limited.stdout)["n_queries"] <= 40
+    assert json.loads(limited.stdout)["n_evaluations"] <= 40
 
 
 # Help.
@@ -339,8 +352,9 @@ def test_help_of_races_tells_the_exit_codes(command: str) -> None:
     ended = bestarm_cli(command, "--help")
     assert ended.exit_code == 0
     text = " ".join(ended.stdout.replace("│", " ").split())
-    codes = "0 there is an answer, 2 bad input or an evaluation that failed, 3 budget or items ran out before an answer"
+    codes = "0 answered, 1 a check says no, 2 usage or bad input, 3 undecided or still running, 4 an evaluation failed"
     assert text.endswith(f" Exit codes: {codes}, 130 interrupted.")
+    assert bestarm_cli(command, "-h").stdout == ended.stdout
 
 
 @pytest.mark.parametrize("words", [[], ["validate"], ["reproduce"], ["reproduce", "figure1"], ["reproduce", "convex"]])
@@ -362,8 +376,8 @@ BAD_RUNS: dict[str, tuple[list[Any], str]] = {
     "one parameter": (["bench:one"], "evaluate is called as one(arm, item), but it is one(arm): "),
     "three parameters": (["bench:three"], "evaluate is called as three(arm, item), but it is three(arm, item, more)"),
     "faulty module": (["faulty:score"], "faulty"),
-    "no arms": (["--arms", ""], "every arm must have a name, that of arm 0 is empty"),
-    "empty arm": (["--arms", "low,,high"], "every arm must have a name, that of arm 1 is empty"),
+    "no arms": (["--arms", ""], "every arm must have a name, but arm 0 is ''"),
+    "empty arm": (["--arms", "low,,high"], "every arm must have a name, but arm 1 is ''"),
     "one arm": (["--arms", "low"], "there must be at least two arms to compare, got 1"),
     "twice the same arm": (["--arms", "low,high,low"], "arms must have different names, 'low' is there more than once"),
     "no items file": (["--items", "absent.txt"], "absent.txt"),
@@ -371,21 +385,26 @@ BAD_RUNS: dict[str, tuple[list[Any], str]] = {
     "items are no text": (["--items", "latin.txt"], "latin.txt"),
     "no items": (["--items", "empty.txt"], "items must hold at least two items, got 0"),
     "one item": (["--items", "one.txt"], "items must hold at least two items, got 1"),
-    "one bound": (["--bounds", "0"], "bounds must be two numbers as low,high, got '0'"),
-    "three bounds": (["--bounds", "0,1,2"], "bounds must be two numbers as low,high, got '0,1,2'"),
-    "bounds in words": (["--bounds", "low,high"], "bounds must be two numbers as low,high, got 'low,high'"),
-    "bounds reversed": (["--bounds", "1,0"], "bounds must be two finite numbers, the lower one first, got (1.0, 0.0)"),
-    "delta 0": (["--delta", 0], "delta must lie strictly between 0 and 1, got 0.0"),
-    "delta 1": (["--delta", 1], "delta must lie strictly between 0 and 1, got 1.0"),
-    "delta 2": (["--delta", 2], "delta must lie strictly between 0 and 1, got 2.0"),
-    "epsilon": (["--epsilon", -0.1], "epsilon must be a finite number of at least 0, got -0.1"),
-    "zone": (["--indifference-zone", "inf"], "indifference_zone must be a finite number of at least 0, got inf"),
-    "small budget": (["--max-queries", 2], "max_queries must allow for one round of all 3 arms, got 2"),
-    "no workers": (["--workers", 0], "workers must be a whole number of at least 1, got 0"),
-    "retries": (["--retries", -1], "retries must be a whole number of at least 0, got -1"),
-    "nothing in flight": (["--in-flight", 0], "in_flight must be a whole number of at least 1, got 0"),
-    "seed": (["--seed", -1], "seed must be a whole number of at least 0, got -1"),
-    "on-error": (["--on-error", "ignore"], "on_error must be one of 'raise', 'worst', 'disqualify', got 'ignore'"),
+    "one bound": (["--bounds", "0"], "--bounds must be two numbers as low,high (such as 0,1), got '0'"),
+    "three bounds": (["--bounds", "0,1,2"], "--bounds must be two numbers as low,high (such as 0,1), got '0,1,2'"),
+    "bounds in words": (
+        ["--bounds", "low,high"],
+        "--bounds must be two numbers as low,high (such as 0,1), got 'low,high'",
+    ),
+    "bounds reversed": (
+        ["--bounds", "1,0"],
+        "--bounds must be two finite numbers, the lower one first, got (1.0, 0.0)",
+    ),
+    "delta 0": (["--delta", 0], "--delta must lie strictly between 0 and 1, got 0.0"),
+    "delta 1": (["--delta", 1], "--delta must lie strictly between 0 and 1, got 1.0"),
+    "delta 2": (["--delta", 2], "--delta must lie strictly between 0 and 1, got 2.0"),
+    "epsilon": (["--epsilon", -0.1], "--epsilon must be a finite number of at least 0, got -0.1"),
+    "zone": (["--indifference-zone", "inf"], "--indifference-zone must be a finite number of at least 0, got inf"),
+    "small budget": (["--max-evaluations", 2], "--max-evaluations must allow for one round of all 3 arms, got 2"),
+    "no workers": (["--workers", 0], "--workers must be a whole number of at least 1, got 0"),
+    "retries": (["--retries", -1], "--retries must be a whole number of at least 0, got -1"),
+    "nothing in flight": (["--rounds-in-flight", 0], "--rounds-in-flight must be a whole number of at least 1, got 0"),
+    "seed": (["--seed", -1], "--seed must be a whole number of at least 0, got -1"),
     "async with workers": (["bench:awaited", "--workers", 2], "an async evaluate runs on an event loop of its own"),
     "store in no folder": (["--store", "absent/race.sqlite"], "it is in a folder that does not exist"),
     "store is a folder": (["--store", "."], "it is a folder"),
@@ -417,7 +436,7 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_evaluated(case: str
 
 def test_worst_needs_bounds() -> None:
     ended = bestarm_cli("run", "bench:score", "--arms", "a,b", "--items", "items.txt", "--on-error", "worst")
-    refused(ended, "on_error='worst' needs bounds=(low, high): without them there is no worst score")
+    refused(ended, "error: --on-error worst needs --bounds low,high: without them there is no worst score")
 
 
 @pytest.mark.parametrize("command", ["show", "resume"])

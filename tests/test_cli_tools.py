@@ -19,6 +19,7 @@ import bestarm
 from bestarm import RaceResult, planning, race_commands, race_table, read_table
 from bestarm.cli import app
 from bestarm.inputs.programs import Command
+from bestarm.inputs.tables import Missing
 from bestarm.racing.sqlite_store import read_store
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
@@ -85,10 +86,10 @@ def commands(*words: Any, programs: tuple[str, ...] = ("./low {item}", "./high {
     return bestarm_cli("commands", *programs, *usual, *words)
 
 
-def in_python(*programs: str, **options: Any) -> RaceResult:
+def in_python(*programs: str, **options: Any) -> RaceResult[Any]:
     """The race of `commands`, as a call."""
     usual: dict[str, Any] = {"score": "stdout", "bounds": (0, 1), "progress": False}
-    return race_commands(programs or ("./low {item}", "./high {item}"), ITEMS, **usual | options)
+    return race_commands(programs or ("./low {item}", "./high {item}"), items=ITEMS, **usual | options)
 
 
 def words_of(text: str) -> str:
@@ -110,7 +111,7 @@ def remark_on(frame: pd.DataFrame, options: dict[str, Any]) -> str:
     [
         (["--delta", 0.2, "--seed", 9], {"delta": 0.2, "seed": 9}),
         (["--bounds", "0,1", "--lower-is-better"], {"bounds": (0, 1), "lower_is_better": True}),
-        (["--bounds", "none"], {"bounds": None}),
+        (["--max-evaluations", 2000, "--quiet"], {"max_evaluations": 2000}),
         (["--epsilon", 0.2, "--indifference-zone", 0.05], {"epsilon": 0.2, "indifference_zone": 0.05}),
     ],
 )
@@ -124,15 +125,17 @@ def test_table_prints_what_race_table_returns(words: list[Any], options: dict[st
 
 
 def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better() -> None:
-    words = ["--item", "task", "--arm", "model", "--score", "accuracy", "--json"]
+    words = ["--item-column", "task", "--arm-column", "model", "--score-column", "accuracy", "--json"]
     ended = bestarm_cli("table", "runs.csv", *words, "--lower-is-better")
-    expected = race_table(read_table("runs.csv", "task", "model", "accuracy"), lower_is_better=True)
+    expected = race_table(
+        read_table("runs.csv", item_column="task", arm_column="model", score_column="accuracy"), lower_is_better=True
+    )
     assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
     assert (expected.best, expected.settings.n_items) == ("plain", 200)
 
 
-@pytest.mark.parametrize(("missing", "best"), [("worst", "[b]few[/b]"), ("drop-items", "steps")])
-def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(missing: str, best: str) -> None:
+@pytest.mark.parametrize(("missing", "best"), [("worst", "[b]few[/b]"), ("drop", "steps")])
+def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(missing: Missing, best: str) -> None:
     ended = bestarm_cli("table", "gaps.csv", "--missing", missing, "--bounds", "0,1")
     result = race_table(read_table("gaps.csv"), missing=missing, bounds=(0, 1))
     assert (ended.exit_code, ended.stderr, result.best) == (0, "", best)
@@ -150,21 +153,21 @@ def test_an_arm_without_any_score_is_the_worst_without_a_warning() -> None:
     ("words", "options"),
     [
         (["--lower-is-better", "--seed", 9, "--epsilon", 0.3], {"lower_is_better": True, "seed": 9, "epsilon": 0.3}),
-        (["--max-queries", 6, "--delta", 0.1], {"max_queries": 6, "delta": 0.1}),
+        (["--max-evaluations", 6, "--delta", 0.1], {"max_evaluations": 6, "delta": 0.1}),
     ],
 )
 def test_commands_prints_what_race_commands_returns(words: list[Any], options: dict[str, Any]) -> None:
     expected = in_python(**options)
     ended = commands(*words, "--json")
     assert (ended.stderr, ended.stdout) == ("", expected.to_json() + "\n")
-    assert ended.exit_code == (3 if "max_queries" in options else 0)
+    assert ended.exit_code == (3 if "max_evaluations" in options else 0)
 
 
 def test_commands_shows_verdict_cost_and_table_and_times_by_default() -> None:
-    shown = commands("--max-queries", 8)
+    shown = commands("--max-evaluations", 8)
     assert (shown.exit_code, shown.stderr) == (3, "")
-    assert words_of(shown.stdout) == words_of(str(in_python(max_queries=8)))
-    timed = bestarm_cli("commands", *TWO, "--items", "cases.txt", "--max-queries", 4, "--json")
+    assert words_of(shown.stdout) == words_of(str(in_python(max_evaluations=8)))
+    timed = bestarm_cli("commands", *TWO, "--items", "cases.txt", "--max-evaluations", 4, "--json")
     result = json.loads(timed.stdout)
     assert (timed.exit_code, timed.stderr, result["reason"]) == (3, "", "budget")
     assert (result["settings"]["lower_is_better"], result["settings"]["items"]) == (True, "stream")
@@ -181,15 +184,15 @@ def n_noted() -> int:
 
 def test_a_stored_race_of_programs_is_resumed_to_the_same_end() -> None:
     first = commands(
-        "--store", "race.sqlite", "--max-queries", 8, "--seed", 2, "--epsilon", 0.1, "--json", programs=TWO
+        "--store", "race.sqlite", "--max-evaluations", 8, "--seed", 2, "--epsilon", 0.1, "--json", programs=TWO
     )
     assert (first.exit_code, n_noted()) == (3, 4)
     assert bestarm_cli("show", "race.sqlite", "--json").stdout == first.stdout
     same = bestarm_cli("resume", "race.sqlite", "--quiet", "--json")
     assert (same.exit_code, same.stdout, n_noted()) == (3, first.stdout, 4)
-    resumed = bestarm_cli("resume", "race.sqlite", "--quiet", "--max-queries", 500, "--json")
+    resumed = bestarm_cli("resume", "race.sqlite", "--quiet", "--max-evaluations", 500, "--json")
     runs = n_noted()
-    expected = in_python(*TWO, seed=2, epsilon=0.1, max_queries=500)
+    expected = in_python(*TWO, seed=2, epsilon=0.1, max_evaluations=500)
     assert (resumed.exit_code, resumed.stderr, resumed.stdout) == (0, "", expected.to_json() + "\n")
     assert n_noted() == 2 * runs
 
@@ -203,35 +206,35 @@ def test_a_race_against_the_clock_is_resumed_as_it_was_started(monkeypatch: pyte
 
     monkeypatch.setattr(Command, "__call__", pretend)
     words = ["--items", "cases.txt", "--timeout", 0.5, "--retries", 2, "--on-error", "disqualify", "--seed", 5]
-    bestarm_cli("commands", *TWO, *words, "--max-queries", 60)
+    bestarm_cli("commands", *TWO, *words, "--max-evaluations", 60)
     whole = runs.copy()
     runs.clear()
-    bestarm_cli("commands", *TWO, *words, "--store", "race.sqlite", "--max-queries", 8)
-    resumed = bestarm_cli("resume", "race.sqlite", "--max-queries", 60, "--json")
+    bestarm_cli("commands", *TWO, *words, "--store", "race.sqlite", "--max-evaluations", 8)
+    resumed = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 60, "--json")
     assert runs == whole
-    assert (resumed.exit_code, json.loads(resumed.stdout)["n_queries"]) == (3, 60)
+    assert (resumed.exit_code, json.loads(resumed.stdout)["n_evaluations"]) == (3, 60)
     assert {(command.score, command.timeout) for command, _ in runs} == {("time", 0.5)}
     settings = read_store("race.sqlite").settings
     assert (settings["source"]["retries"], settings["on_error"]) == (2, "disqualify")
 
 
 def test_a_race_is_resumed_from_another_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    commands("--store", "race.sqlite", "--max-queries", 8, programs=TWO)
+    commands("--store", "race.sqlite", "--max-evaluations", 8, programs=TWO)
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    ended = bestarm_cli("resume", "../race.sqlite", "--quiet", "--max-queries", 500, "--json")
+    ended = bestarm_cli("resume", "../race.sqlite", "--quiet", "--max-evaluations", 500, "--json")
     monkeypatch.chdir(folder)
     assert (ended.exit_code, ended.stderr) == (0, "")
-    assert ended.stdout == in_python(*TWO, max_queries=500).to_json() + "\n"
+    assert ended.stdout == in_python(*TWO, max_evaluations=500).to_json() + "\n"
 
 
 def test_a_race_that_cannot_go_on_is_left_as_it_is() -> None:
-    commands("--store", "race.sqlite", "--max-queries", 8)
+    commands("--store", "race.sqlite", "--max-evaluations", 8)
     before = list(read_store("race.sqlite").record.rows())
-    refused(commands("--store", "race.sqlite", "--seed", 1), "seed is 0 in the file and 1 now")
+    refused(commands("--store", "race.sqlite", "--seed", 1), "seed was 0 when the race began and is 1 now")
     Path("high").rename("higher")
-    ended = bestarm_cli("resume", "race.sqlite", "--max-queries", 99, "--quiet")
-    refused(ended, "there is no program './high'")
+    ended = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 99, "--quiet")
+    refused(ended, "there is no program './high'", code=4)
     after = list(read_store("race.sqlite").record.rows())
     assert after[: len(before)] == before
     Path("cases.txt").unlink()
@@ -244,23 +247,23 @@ def test_a_race_that_cannot_go_on_is_left_as_it_is() -> None:
 
 def test_pages_are_those_of_the_result() -> None:
     ended = bestarm_cli("table", "scores.csv", "--report", "table.html")
-    assert ended.stdout.splitlines()[-1] == "Wrote table.html."
+    assert ended.stderr == "Wrote table.html.\n"
     race_table(read_table("scores.csv")).to_html("expected.html")
     assert Path("table.html").read_bytes() == Path("expected.html").read_bytes()
-    ended = commands("--report", "commands.html", "--json", "--store", "race.sqlite", "--max-queries", 8)
+    ended = commands("--report", "commands.html", "--json", "--store", "race.sqlite", "--max-evaluations", 8)
     assert (ended.exit_code, json.loads(ended.stdout)["reason"]) == (3, "budget")
     before = Path("race.sqlite").read_bytes()
     bestarm.load_result("race.sqlite").to_html("expected.html")
     for words, page in ((["-o", "page.html"], "page.html"), (["--output", "p 2.html"], "p 2.html"), ([], "race.html")):
         ended = bestarm_cli("report", "race.sqlite", *words)
-        assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", f"Wrote {page}.\n")
+        assert (ended.exit_code, ended.stderr, ended.stdout) == (0, f"Wrote {page}.\n", "")
         assert Path(page).read_bytes() == Path("commands.html").read_bytes() == Path("expected.html").read_bytes()
     assert Path("race.sqlite").read_bytes() == before
 
 
 def test_a_page_that_cannot_be_written_loses_nothing() -> None:
     for page in ("absent/page.html", "."):
-        ended = commands("--report", page, "--json", "--store", "race.sqlite", "--max-queries", 4)
+        ended = commands("--report", page, "--json", "--store", "race.sqlite", "--max-evaluations", 4)
         (line,) = ended.stderr.splitlines()
         assert (ended.exit_code, line.startswith("error: ")) == (2, True)
         assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
@@ -339,34 +342,35 @@ def test_examples_run(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(example)
     stand_ins(words, monkeypatch)
     ended = bestarm_cli(*words[1:])
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    assert ended.stdout.startswith(next(text for part, text in SAID.items() if part in example))
+    assert ended.exit_code == 0
+    said = ended.stderr if words[1] == "report" else ended.stdout
+    assert said.startswith(next(text for part, text in SAID.items() if part in example))
     if words[1] == "report":
         assert Path(words[-1]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize("name", ["table", "commands", "run", "plan", "show", "resume", "report"])
 def test_commands_of_the_readme_have_examples_exit_codes_and_json(name: str) -> None:
-    assert "On the command line (all take `--json`, and `--help` has examples):" in README
+    assert "All of these take `--json`, and `--help` has examples." in README
     assert name in {shlex.split(example)[1] for example in FROM_README}
     text = words_of(bestarm_cli(name, "--help").stdout)
     own = [example for example in FROM_HELP if shlex.split(example)[1] == name]
     assert len(own) == {"table": 2, "commands": 2, "show": 0, "resume": 0}.get(name, 1)
     assert all(example in text for example in own)
-    assert re.search(r" Exit codes: 0 [a-z ]+, 2 bad input", text)
+    assert re.search(r" Exit codes: 0 .*2 usage or bad input", text)
     assert " --json " in text
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 
-def refused(ended: Result, message: str) -> None:
-    """Exit code 2, one line on standard error, nothing else."""
+def refused(ended: Result, message: str, code: int = 2) -> None:
+    """One line on standard error, and nothing else."""
     assert isinstance(ended.exception, SystemExit), ended.exception
     (line,) = ended.stderr.splitlines()
     assert line.startswith("error: ")
     assert message in line
-    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert (ended.exit_code, ended.stdout) == (code, "")
 
 
 TABLES = {
@@ -388,17 +392,16 @@ BAD_TABLES = {
     "twice.csv": "the columns of twice.csv must have different names, 'a' is there more than once",
     "outside.csv --bounds 0,1": "outside of the bounds [0, 1], the first in row 6, column 'b': 1.5",
     "absent.csv": "there is no file absent.csv",
-    "scores.csv --item task": "scores.csv has no column 'task': its columns are item, plain, [b]few[/b]",
-    "scores.csv --arm plain": "a long table needs the names of all three columns: item, arm and score",
-    "scores.csv --missing zero": "missing must be one of 'refuse', 'worst', 'drop-items', got 'zero'",
-    "scores.csv --delta 1": "delta must lie strictly between 0 and 1, got 1.0",
+    "scores.csv --item-column task": "scores.csv has no column 'task': its columns are item, plain, [b]few[/b]",
+    "scores.csv --arm-column plain": "the names of all its columns: --item-column, --arm-column and --score-column",
+    "scores.csv --delta 1": "--delta must lie strictly between 0 and 1, got 1.0",
 }
 BAD_CALLS = {
     **{f"table {words}": message for words, message in BAD_TABLES.items()},
     **{f"plan {words} --repetitions 10": message for words, message in BAD_TABLES.items()},
     "table equal.csv": "all scores of the table are 1: there is nothing to tell the arms apart",
     "plan equal.csv": "a pilot must have at least 5 items, got 2",
-    "plan pilot.csv --repetitions 1": "repetitions must be a whole number of at least 10, got 1",
+    "plan pilot.csv --repetitions 1": "--repetitions must be a whole number of at least 10, got 1",
     "report absent.sqlite": "there is no race in absent.sqlite: the file does not exist",
     "report scores.csv": "scores.csv is not a race of bestarm",
 }
@@ -419,10 +422,9 @@ BAD_COMMANDS: dict[str, tuple[list[Any], str]] = {
     "it hangs": (["./hang {item}", "--timeout", 0.2], "': it took longer than the time-out of 0.2 seconds"),
     "no number": (["./talk {item}"], "': it printed no number (hello world)"),
     "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied"),
-    "out of bounds": (["./large {item}"], "returned 7.5: by bounds= every score lies in [0, 1]"),
+    "out of bounds": (["./large {item}"], "returned 7.5, which is outside of --bounds 0,1"),
     "no place": (["./high"], "the command './high' has no {item} in it: the items would make no difference"),
     "twice": (["./low {item}"], "commands must be different, './low {item}' is there more than once"),
-    "score": (["./high {item}", "--score", "size"], "score must be one of 'time', 'stdout', got 'size'"),
     "no items": (["./high {item}", "--items", "empty.txt"], "items must hold at least two items, got 0"),
     "store": (["./high {item}", "--store", "absent/race.sqlite"], "it is in a folder that does not exist"),
 }
@@ -436,4 +438,5 @@ def test_bad_commands_are_refused_in_one_line(case: str, folder: Path) -> None:
     program(folder / "large", "print(7.5)")
     (folder / "empty.txt").write_text("\n", encoding="utf-8")
     words, message = BAD_COMMANDS[case]
-    refused(commands("--store", "race.sqlite", *words, programs=("./low {item}",)), message)
+    code = 2 if case in ("no place", "twice", "no items", "store") else 4
+    refused(commands("--store", "race.sqlite", *words, programs=("./low {item}",)), message, code)

@@ -20,7 +20,7 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
-from bestarm.inputs.programs import Command, CommandError, Measure, last_number
+from bestarm.inputs.programs import Command, CommandError, Measure, Measured, last_number
 
 Runs = list[tuple[str, Any]]
 NASTY = "a  b; touch pwned && $(touch pwned) `touch pwned` | tee pwned > pwned \"q\" 'r' * ~ $HOME \\ {x} %s\nü -"
@@ -37,7 +37,7 @@ def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", code, *arguments]
 
 
-def command(*words: str, score: str = "stdout", timeout: float = 60.0) -> Command:
+def command(*words: str, score: Measured = "stdout", timeout: float = 60.0) -> Command:
     return Command(words, score, timeout)
 
 
@@ -180,7 +180,7 @@ def test_a_program_that_gives_no_score_says_why(case: str, folder: Path) -> None
     given = {"bad": [*words, "{item}"], "good": python("print(1)", "{item}")}
     whole = f"'bad' failed on 'an item': {message}"
     with pytest.raises(EvaluationError, match=f"^{re.escape(whole)}$"):
-        race_commands(given, iter(["an item"]), score="stdout", progress=False)
+        race_commands(given, items=iter(["an item"]), score="stdout", progress=False)
 
 
 def test_a_program_that_hangs_is_killed_at_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +238,7 @@ EQUAL = ["a {item}", "b {item}", "c {item}"]
 def test_programs_take_turns_in_a_random_order_that_the_seed_decides(runs: Runs) -> None:
     orders = []
     for seed in (1, 1, 2):
-        race_commands(EQUAL, ["x", "y"], seed=seed, max_queries=600, progress=False)
+        race_commands(EQUAL, items=["x", "y"], seed=seed, max_evaluations=600, progress=False)
         rounds = rounds_of(runs, 3)
         assert len(rounds) == 200
         assert all(len({item for _, item in one}) == 1 for one in rounds)
@@ -255,7 +255,7 @@ def test_real_programs_run_in_that_order_too() -> None:
     given = {name: python(f"open('noted', 'a').write('\"{name}\"\\n'); print(1)") for name in "abc"}
     seen = []
     for _ in range(2):
-        race_commands(given, score="stdout", max_queries=15, progress=False)
+        race_commands(given, score="stdout", max_evaluations=15, progress=False)
         seen.append(noted())
         Path("noted").unlink()
     assert seen[0] == seen[1]
@@ -266,7 +266,7 @@ def test_real_programs_run_in_that_order_too() -> None:
 def test_items_to_time_are_drawn_again_and_again_by_the_seed(runs: Runs) -> None:
     drawn = []
     for seed in (3, 3, 4):
-        result = race_commands(EQUAL[:2], ("x", "y", "z"), seed=seed, max_queries=600, progress=False)
+        result = race_commands(EQUAL[:2], items=("x", "y", "z"), seed=seed, max_evaluations=600, progress=False)
         assert (result.settings.items, result.saved, result.reason) == ("stream", None, "budget")
         drawn.append("".join(one[0][1] for one in rounds_of(runs, 2)))
         runs.clear()
@@ -280,25 +280,25 @@ def test_items_to_time_are_drawn_again_and_again_by_the_seed(runs: Runs) -> None
 
 
 def test_items_to_score_are_a_pool_and_iterators_a_stream_and_nothing_gives_seeds(runs: Runs) -> None:
-    result = race_commands(EQUAL[:2], list("xyz"), score="stdout", progress=False)
-    assert (result.settings.items, result.reason) == ("pool", "pool exhausted")
+    result = race_commands(EQUAL[:2], items=list("xyz"), score="stdout", progress=False)
+    assert (result.settings.items, result.reason) == ("pool", "all items used")
     assert sorted(item for name, item in runs if name == "a") == ["x", "y", "z"]
     runs.clear()
-    result = race_commands(EQUAL[:2], iter("zzy"), progress=False)
-    assert (result.settings.items, result.reason) == ("stream", "items exhausted")
+    result = race_commands(EQUAL[:2], items=iter("zzy"), progress=False)
+    assert (result.settings.items, result.reason) == ("stream", "ran out of items")
     assert [one[0][1] for one in rounds_of(runs, 2)] == ["z", "z", "y"]
     runs.clear()
-    result = race_commands(["a", "b"], max_queries=40, progress=False)
+    result = race_commands(["a", "b"], max_evaluations=40, progress=False)
     assert result.settings.items == "seeds"
     assert len({item for _, item in runs}) == 20
 
 
 @pytest.mark.parametrize(("score", "lower", "best"), [("time", None, "s"), ("stdout", None, "ssss")])
-def test_less_is_better_for_times_only_unless_it_is_said(runs: Runs, score: str, lower: Any, best: str) -> None:
+def test_less_is_better_for_times_only_unless_it_is_said(runs: Runs, score: Measured, lower: Any, best: str) -> None:
     given = {"s": "s {item}", "ssss": "ssss {item}"}
     items = [str(k) for k in range(500)]
-    assert race_commands(given, items, score=score, progress=False).best == best
-    other = race_commands(given, items, score=score, lower_is_better=score == "stdout", progress=False)
+    assert race_commands(given, items=items, score=score, progress=False).best == best
+    other = race_commands(given, items=items, score=score, lower_is_better=score == "stdout", progress=False)
     assert {other.best, best} == {"s", "ssss"}
 
 
@@ -308,9 +308,12 @@ def test_a_race_of_programs_is_the_race_of_what_they_print() -> None:
     items = [str(k) for k in range(60)]
     options: dict[str, Any] = {"bounds": (0, 1), "seed": 3, "epsilon": 0.01, "progress": False}
     expected = bestarm.race(
-        lambda arm, item: (int(item) * 37 % 101 + (10.0 if arm == "low" else 90.0)) / 200, list(given), items, **options
+        lambda arm, item: (int(item) * 37 % 101 + (10.0 if arm == "low" else 90.0)) / 200,
+        arms=list(given),
+        items=items,
+        **options,
     )
-    assert race_commands(given, items, score="stdout", **options).to_json() == expected.to_json()
+    assert race_commands(given, items=items, score="stdout", **options).to_json() == expected.to_json()
     assert (expected.best, expected.reason) == ("high", "decided")
 
 
@@ -322,26 +325,26 @@ def test_a_stored_race_goes_on_and_ends_as_an_uninterrupted_one(runs: Runs, scor
     items = [str(k) for k in range(400)]
     given = {"one": "pp {item}", "two": ["ppp", "{item}"], "three": "p {item}"}
     options: dict[str, Any] = {"score": score, "seed": 6, "progress": False}
-    whole = race_commands(given, items, **options)
+    whole = race_commands(given, items=items, **options)
     expected = list(runs)
     runs.clear()
-    first = race_commands(given, items, store="race.sqlite", max_queries=24, **options)
-    assert (first.reason, first.n_queries, len(runs)) == ("budget", 24, 24)
-    resumed = race_commands(given, items, store="race.sqlite", **options)
+    first = race_commands(given, items=items, store="race.sqlite", max_evaluations=24, **options)
+    assert (first.reason, first.n_evaluations, len(runs)) == ("budget", 24, 24)
+    resumed = race_commands(given, items=items, store="race.sqlite", **options)
     assert resumed.to_json() == whole.to_json()
     assert runs == expected  # nothing was run twice
     assert bestarm.load_result("race.sqlite").to_json() == whole.to_json()
-    with pytest.raises(StoreError, match="seed is 6 in the file and 7 now"):
-        race_commands(given, items, store="race.sqlite", **options | {"seed": 7})
+    with pytest.raises(StoreError, match="seed was 6 when the race began and is 7 now"):
+        race_commands(given, items=items, store="race.sqlite", **options | {"seed": 7})
     with pytest.raises(StoreError, match="other items" if score == "time" else "the items are not the same"):
-        race_commands(given, [*items[:-200], *map(str, range(900, 1100))], store="race.sqlite", **options)
+        race_commands(given, items=[*items[:-200], *map(str, range(900, 1100))], store="race.sqlite", **options)
 
 
 def test_times_in_a_file_are_not_continued_with_other_scores(runs: Runs) -> None:
-    race_commands(["a", "b"], store="race.sqlite", max_queries=8, progress=False)
+    race_commands(["a", "b"], store="race.sqlite", max_evaluations=8, progress=False)
     with pytest.raises(StoreError, match="other settings"):
         race_commands(
-            ["a", "b"], score="stdout", lower_is_better=True, store="race.sqlite", max_queries=12, progress=False
+            ["a", "b"], score="stdout", lower_is_better=True, store="race.sqlite", max_evaluations=12, progress=False
         )
 
 
@@ -351,7 +354,7 @@ def test_programs_that_ran_are_kept_when_another_fails() -> None:
         with pytest.raises(EvaluationError, match=r"^'bad' failed on '[0-9]+': exit code 4$"):
             race_commands(given, score="stdout", store="race.sqlite", seed=1, progress=False)
     assert len(noted()) == 1
-    assert bestarm.load_result("race.sqlite").n_queries == 2
+    assert bestarm.load_result("race.sqlite").n_evaluations == 2
 
 
 CONSTANT = {"low": python("print(0.25)"), "high": python("print(0.75)")}
@@ -387,7 +390,7 @@ def test_failures_are_tried_again() -> None:
     with pytest.raises(EvaluationError, match=r"^'late' failed on '[0-9]+': it printed no number \(not yet\)$"):
         race_commands(given, score="stdout", progress=False)
     Path("tried").unlink()
-    result = race_commands(given, score="stdout", retries=1, max_queries=4, progress=False)
+    result = race_commands(given, score="stdout", retries=1, max_evaluations=4, progress=False)
     assert result.means.tolist() == [1.0, 0.0]
 
 
@@ -395,29 +398,43 @@ def test_failures_are_tried_again() -> None:
 
 
 TWO = ["a {item}", "b {item}"]
+WRONG_SCORE: dict[str, Any] = {"score": "size"}
+WRONG_END: dict[str, Any] = {"on_error": "ignore"}
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a string": (lambda: race_commands("a {item}"), "commands must be a sequence of commands, got the string"),
     "none": (lambda: race_commands([]), "there must be at least two arms to compare, got 0"),
     "one": (lambda: race_commands(["a"]), "there must be at least two arms to compare, got 1"),
     "empty": (lambda: race_commands(["a", " "]), "a command must name a program, got an empty one"),
     "no words": (lambda: race_commands({"x": "a", "y": []}), "a command must name a program, got an empty one"),
-    "no name": (lambda: race_commands({"x": "a", "": "b"}), "every arm must have a name, that of arm 1 is empty"),
+    "no name": (lambda: race_commands({"x": "a", "": "b"}), "every arm must have a name, but arm 1 is ''"),
     "twice": (lambda: race_commands(["a", "b", "a"]), "commands must be different, 'a' is there more than once"),
     "open quote": (lambda: race_commands(["a", "b 'x"]), 'the command "b \'x" cannot be split into words: No closing'),
-    "no place": (lambda: race_commands(["a {item}", "b"], ["x", "y"]), "the command 'b' has no {item} in it"),
-    "no place, stream": (lambda: race_commands(["a", "b {item}"], iter("x")), "the command 'a' has no {item} in it"),
-    "no place, name": (lambda: race_commands({"n {item}": "a", "b": "b {item}"}, ["x"]), "'n {item}' has no {item} in"),
-    "no items": (lambda: race_commands(TWO, []), "items must be a sequence of at least one item, got []"),
-    "items are text": (lambda: race_commands(TWO, "xy"), "items must be a sequence of at least one item, got 'xy'"),
-    "one item": (lambda: race_commands(TWO, ["x"], score="stdout"), "items must hold at least two items, got 1"),
-    "score": (lambda: race_commands(TWO, score="size"), "score must be one of 'time', 'stdout', got 'size'"),
+    "no place": (lambda: race_commands(["a {item}", "b"], items=["x", "y"]), "the command 'b' has no {item} in it"),
+    "no place, stream": (
+        lambda: race_commands(["a", "b {item}"], items=iter("x")),
+        "the command 'a' has no {item} in it",
+    ),
+    "no place, name": (
+        lambda: race_commands({"n {item}": "a", "b": "b {item}"}, items=["x"]),
+        "'n {item}' has no {item} in",
+    ),
+    "no items": (lambda: race_commands(TWO, items=[]), "items must be a sequence of at least one item, got []"),
+    "items are text": (
+        lambda: race_commands(TWO, items="xy"),
+        "items must be a sequence of at least one item, got 'xy'",
+    ),
+    "one item": (lambda: race_commands(TWO, items=["x"], score="stdout"), "items must hold at least two items, got 1"),
+    "score": (lambda: race_commands(TWO, **WRONG_SCORE), "score must be one of 'time', 'stdout', got 'size'"),
     "time-out": (lambda: race_commands(TWO, timeout=0), "timeout must be a finite number above 0, got 0"),
     "no time-out": (lambda: race_commands(TWO, timeout=float("nan")), "timeout must be a finite number above 0"),
-    "seed": (lambda: race_commands(TWO, ["x"], seed=-1), "seed must be a whole number of at least 0, got -1"),
+    "seed": (lambda: race_commands(TWO, items=["x"], seed=-1), "seed must be a whole number of at least 0, got -1"),
     "retries": (lambda: race_commands(TWO, retries=-1), "retries must be a whole number of at least 0, got -1"),
-    "on_error": (lambda: race_commands(TWO, on_error="ignore"), "on_error must be one of 'raise', 'worst', 'disqual"),
+    "on_error": (lambda: race_commands(TWO, **WRONG_END), "on_error must be one of 'raise', 'worst', 'disqual"),
     "worst of times": (lambda: race_commands(TWO, on_error="worst"), "on_error='worst' needs bounds=(low, high)"),
-    "budget": (lambda: race_commands(TWO, max_queries=1), "max_queries must allow for one round of all 2 arms, got 1"),
+    "budget": (
+        lambda: race_commands(TWO, max_evaluations=1),
+        "max_evaluations must allow for one round of all 2 arms, got 1",
+    ),
     "delta": (lambda: race_commands(TWO, delta=0.0), "delta must lie strictly between 0 and 1, got 0.0"),
 }
 

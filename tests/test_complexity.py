@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-import bestarm
 from bestarm import complexity
+from bestarm.arms import Arms, BernoulliArms, gaussian_worst_case_arms
 
 Floats = NDArray[np.float64]
 
@@ -143,13 +143,13 @@ BOUNDS = [complexity.bound_b1, complexity.bound_b2, complexity.bound_g1, complex
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_bounds_refuse_a_shared_largest_mean(bound: Callable[[bestarm.Arms, float], float]) -> None:
+def test_bounds_refuse_a_shared_largest_mean(bound: Callable[[Arms, float], float]) -> None:
     with pytest.raises(ValueError, match="the bounds need one best arm, the largest mean is shared"):
         bound(Described([0.5, 0.5, 0.2], np.eye(3)), 0.1)
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_bounds_do_not_mind_ties_below_the_best(bound: Callable[[bestarm.Arms, float], float]) -> None:
+def test_bounds_do_not_mind_ties_below_the_best(bound: Callable[[Arms, float], float]) -> None:
     assert 0 < bound(Described([0.2, 0.5, 0.2], np.eye(3)), 0.1) < inf
 
 
@@ -268,7 +268,7 @@ def test_bernoulli_lower_bound_accepts_the_edges_of_its_class() -> None:
 def test_lower_bounds_lie_below_the_upper_bounds_for_their_worst_case_arms() -> None:
     # The upper bounds hold up to a constant; with it equal to one they are still above on these instances.
     means, V = [0.7, 0.6, 0.5, 0.3], [0.0, 0.1, 0.2, 0.3]
-    bernoulli = bestarm.BernoulliArms(means, V)
-    gaussian = bestarm.gaussian_worst_case_arms(means, V)
+    bernoulli = BernoulliArms(means, V)
+    gaussian = gaussian_worst_case_arms(means, V)
     assert complexity.lower_bound_bernoulli(means, V, 0.05) < complexity.bound_b1(bernoulli, 0.05)
     assert complexity.lower_bound_gaussian(means, V, 0.05) < complexity.bound_g2(gaussian, 0.05)

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 import naive
-from bestarm import EmpiricalBernstein, Game, GaussianBernstein, PairwiseBAI, TableArms, simulate
+from bestarm import simulate
+from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.arms import TableArms
+from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.simulation import repetition_rng
 from naive import Matrix, Played
 
 # Rewards are made up here: that they do not look like what a comparison is made for is no news.
-pytestmark = pytest.mark.filterwarnings("ignore::bestarm.DataWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bestarm.AssumptionWarning")
 
 
 def alpha(t: int, K: int, delta: float) -> float:
@@ -42,8 +45,8 @@ def bounded_margin(t: int) -> float:
     return mean - 3 / 2 * a * sqrt(2 * V) - 9 * a**2
 
 
-GAUSSIAN = PairwiseBAI(0.1, GaussianBernstein(), keep=82)
-BOUNDED = PairwiseBAI(0.1, EmpiricalBernstein(), keep=82)
+GAUSSIAN = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=82)
+BOUNDED = PairwiseBAI(0.1, comparison=EmpiricalBernstein(), keep=82)
 
 
 def turning_rows(n: int, switch: int, before: list[float], after: list[float]) -> Matrix:
@@ -92,7 +95,7 @@ def test_a_kept_arm_that_turns_beats_two_equal_candidates_at_once(
 def test_a_kept_arm_dropped_before_it_turns_contradicts_nobody() -> None:
     rows = turning_rows(500, 3, [0.0, -1.0, 0.0], [0.0, 4.0, 0.0])
     for keep in (1, 2, 2.5):
-        game = PairwiseBAI(0.1, GaussianBernstein(), keep=keep).start(3)
+        game = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=keep).start(3)
         game.play(rows)
         assert game.candidates == (0, 2)
         assert game.contradiction is None
@@ -159,7 +162,7 @@ def test_a_round_that_beats_all_candidates_but_one_is_no_contradiction() -> None
 def test_ordinary_games_have_no_contradiction() -> None:
     rng = np.random.default_rng(1)
     for keep in (1, 82):
-        game = PairwiseBAI(0.1, GaussianBernstein(), keep=keep).start(3)
+        game = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=keep).start(3)
         assert game.contradiction is None
         game.play(rng.standard_normal((300, 1)) + [0.0, 0.5, 1.0] + 0.1 * rng.standard_normal((300, 3)))
         assert game.reason == "decided"
@@ -170,7 +173,7 @@ def test_ordinary_games_have_no_contradiction() -> None:
 def test_simulate_reports_the_games_that_contradict_themselves() -> None:
     # The third arm is the best, but starts with three bad rounds in one game of 23, and is beaten by the first.
     arms = TableArms([[0.0, 0.0, -1.0]] * 7 + [[0.0, 0.0, 9.0]] * 13)
-    algorithm = PairwiseBAI(0.1, GaussianBernstein(), keep=82, max_rounds=250)
+    algorithm = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=82, max_rounds=250)
     sim = simulate(algorithm, arms, repetitions=200, seed=3)
     games = [
         naive.pairwise_gaussian(arms.draw(250, repetition_rng(3, repetition)), 0.1, "proved", keep=82)

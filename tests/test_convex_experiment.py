@@ -11,9 +11,10 @@ import pytest
 from scipy.optimize import minimize
 from typer.testing import CliRunner
 
-import bestarm
-from bestarm.arms import Arms
+from bestarm.algorithms import ConvexBAI, PairwiseBAI
+from bestarm.arms import Arms, GaussianArms, equicorrelated_arms
 from bestarm.cli import app
+from bestarm.comparisons import Betting, Portfolio
 from bestarm.complexity import bound_convex, convex_cost
 from bestarm.experiments import convex
 from bestarm.experiments.convex import AveragedArms, Point
@@ -51,7 +52,7 @@ def test_the_cost_of_an_averaged_arm_is_the_minimum_over_weights(averaged: bool,
 def test_the_cost_is_the_minimum_over_weights(seed: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(4, 4))
-    arms = bestarm.GaussianArms(rng.normal(size=4), root @ root.T)
+    arms = GaussianArms(rng.normal(size=4), root @ root.T)
     for arm in range(4):
         if arm == arms.best:
             assert convex_cost(arms, arm) == math.inf
@@ -60,7 +61,7 @@ def test_the_cost_is_the_minimum_over_weights(seed: int) -> None:
 
 
 def test_the_bound_sums_the_costs_of_all_but_the_best() -> None:
-    arms = bestarm.equicorrelated_arms(4, 0.5)
+    arms = equicorrelated_arms(4, 0.5)
     costs = [convex_cost(arms, arm) for arm in range(3)]
     factor = math.log(4 * max(costs) / 0.1) * 4
     assert bound_convex(arms, 0.1) == pytest.approx(factor * sum(costs))
@@ -83,7 +84,7 @@ def test_what_is_drawn_has_the_means_and_covariances_stated(averaged: bool) -> N
 
 def test_rounds_are_those_until_the_last_arm_is_out() -> None:
     arms = AveragedArms(3, 0.05, 0.2)
-    algorithm = bestarm.ConvexBAI(0.05, bestarm.Portfolio())
+    algorithm = ConvexBAI(0.05, comparison=Portfolio())
     rounds, survived = convex.rounds_until_out(algorithm, arms, np.random.default_rng(1))
     game = algorithm.start(4)
     game.play(arms.draw(convex.BLOCK, np.random.default_rng(1)))
@@ -95,7 +96,7 @@ def test_a_game_that_does_not_end_is_cut_at_the_horizon(monkeypatch: pytest.Monk
     monkeypatch.setattr(convex, "HORIZON", 20)
     monkeypatch.setattr(convex, "BLOCK", 8)
     arms = AveragedArms(3, 0.0, 0.001)
-    played = convex.rounds_until_out(bestarm.PairwiseBAI(0.05, bestarm.Betting()), arms, np.random.default_rng(0))
+    played = convex.rounds_until_out(PairwiseBAI(0.05, comparison=Betting()), arms, np.random.default_rng(0))
     assert played == (24, True)
 
 

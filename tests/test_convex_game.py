@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import naive_convex
-from bestarm import ConvexBAI, ConvexBernstein, EmpiricalBernstein, Game, PairwiseBAI
-from bestarm.comparisons import ConvexBoundary
+from bestarm.algorithms import ConvexBAI, Game, PairwiseBAI
+from bestarm.comparisons import ConvexBernstein, ConvexBoundary, EmpiricalBernstein
 from games import feed, outcome
 from naive import Matrix, Played
 from naive_convex import Vector, convex_boundary, convex_race, differences, lead_of, looks
@@ -124,7 +124,7 @@ def test_random_games_are_played_as_the_reference_plays_them() -> None:
         keep, growth = float(rng.choice([1.0, 2.0, 98.0])), float(rng.choice([1.0, 1.0, 1.1, 1.5]))
         played, closest = convex_race(rows, comparison.at, keep, growth)
         assert closest > 1e-7  # beyond what rounding can decide
-        game = ConvexBAI(0.1, comparison, keep=keep, check_growth=growth).start(K)
+        game = ConvexBAI(0.1, comparison=comparison, keep=keep, check_growth=growth).start(K)
         feed(rng, game, rows)
         assert outcome(game) == expected_outcome(played)
         arms = check_proofs(game, played, rows, comparison.at)
@@ -146,8 +146,8 @@ def test_sparse_eliminations_have_a_proof_of_so_many_arms() -> None:
         n, K, s = int(rng.integers(20, 150)), int(rng.integers(3, 7)), int(rng.integers(1, 4))
         rows = an_average_less_a_gap(rng, n, K)
         slope, offset = rng.uniform(1, 3), rng.uniform(0.2, 1)
-        sparse = ConvexBAI(0.1, Small(slope, offset, sparsity=s), check_growth=1.0).start(K)
-        every = ConvexBAI(0.1, Small(slope, offset), check_growth=1.0).start(K)
+        sparse = ConvexBAI(0.1, comparison=Small(slope, offset, sparsity=s), check_growth=1.0).start(K)
+        every = ConvexBAI(0.1, comparison=Small(slope, offset), check_growth=1.0).start(K)
         sparse.play(rows)
         every.play(rows)
         all_queried = Played([tuple(range(K))] * n, [], (), None)
@@ -165,7 +165,7 @@ def test_a_kept_arm_that_turns_contradicts_the_candidates() -> None:
     rows = np.clip(rows + rng.uniform(-0.02, 0.02, rows.shape), 0, 1)
     comparison = Small(2.0, 3.0)
     played, closest = convex_race(rows, comparison.at, keep=98.0)
-    game = ConvexBAI(0.1, comparison, keep=98.0, check_growth=1.0).start(3)
+    game = ConvexBAI(0.1, comparison=comparison, keep=98.0, check_growth=1.0).start(3)
     game.play(rows)
     assert closest > 1e-7
     assert played.contradiction is not None
@@ -195,7 +195,7 @@ def test_games_with_the_papers_constants_are_played_as_the_reference_plays_them(
         rows, delta = leads_near_one(rng, 3500, K), float(rng.choice([0.9, 0.3, 0.05]))
         played, closest = convex_race(rows, convex_boundary(K, delta), keep)
         assert closest > 1e-7
-        game = ConvexBAI(delta, ConvexBernstein(), keep=keep, check_growth=1.0).start(K)
+        game = ConvexBAI(delta, comparison=ConvexBernstein(), keep=keep, check_growth=1.0).start(K)
         feed(rng, game, rows)
         assert outcome(game) == expected_outcome(played)
         check_proofs(game, played, rows, convex_boundary(K, delta))
@@ -210,7 +210,7 @@ SPARSITIES = [None, 1, 2, 3, 8, 9, 10, 100]
 @pytest.mark.parametrize("delta", [0.9, 0.05, 1e-12])
 def test_the_boundary_is_that_of_the_paper(sparsity: int | None, delta: float) -> None:
     K, rounds = 10, np.array([1.0, 2.0, 3.0, 4.0, 17.0, 1000.0, 1e7])
-    slopes, offsets = ConvexBernstein(sparsity).boundary(rounds, K, delta)
+    slopes, offsets = ConvexBernstein(sparsity=sparsity).boundary(rounds, K, delta)
     assert np.all(np.isinf(slopes[:2]))
     for t, slope, offset in zip(rounds[2:].tolist(), slopes[2:], offsets[2:], strict=True):
         with mp.workdps(40):
@@ -227,7 +227,7 @@ def test_the_game_with_sparse_weights_uses_their_boundary() -> None:
     rows = np.clip(np.array([0.97, 0.03, 0.03, 0.03]) + rng.uniform(-0.03, 0.03, (6000, 4)), 0, 1)
     first: dict[int | None, int] = {}
     for sparsity in (None, 1, 2, 3):
-        game = ConvexBAI(0.05, ConvexBernstein(sparsity), check_growth=1.0).start(4)
+        game = ConvexBAI(0.05, comparison=ConvexBernstein(sparsity=sparsity), check_growth=1.0).start(4)
         game.play(rows)
         all_queried = Played([tuple(range(4))] * len(rows), [], (), None)
         assert check_proofs(game, all_queried, rows, convex_boundary(4, 0.05, sparsity)) != []
@@ -264,8 +264,8 @@ def test_with_single_arms_only_it_is_pairwise_bai(keep: float) -> None:
         n, K = int(rng.integers(300, 1500)), int(rng.integers(2, 7))
         rows = MAKERS[rng.integers(len(MAKERS))](rng, n, K) if rng.random() < 0.3 else leads_near_one(rng, n, K)
         delta = float(rng.choice([0.9, 0.1]))
-        pairs = PairwiseBAI(delta, EmpiricalBernstein(), keep=keep).start(K)
-        single = ConvexBAI(delta, SingleArms(), keep=keep, check_growth=1.0).start(K)
+        pairs = PairwiseBAI(delta, comparison=EmpiricalBernstein(), keep=keep).start(K)
+        single = ConvexBAI(delta, comparison=SingleArms(), keep=keep, check_growth=1.0).start(K)
         pairs.play(rows)
         single.play(rows)
         assert outcome(single) == outcome(pairs)
@@ -297,7 +297,7 @@ def test_looking_less_often_costs_less_than_one_percent(comparison: Small | Conv
         rows = leads_near_one(rng, 5000, K) if paper else an_average_less_a_gap(rng, 20_000, K)
         first = []
         for growth, total in [(1.0, often), (1.005, seldom)]:
-            game = ConvexBAI(0.1, comparison, check_growth=growth).start(K)
+            game = ConvexBAI(0.1, comparison=comparison, check_growth=growth).start(K)
             game.play(rows)
             total.update(queries=game.n_queries, eliminated=len(game.eliminations))
             first.append(first_round(game))
@@ -319,7 +319,7 @@ def times_the_best_was_out(comparison: Small | ConvexBernstein) -> int:
     for _ in range(GAMES):
         X = rng.uniform(0, 1, (2000, 4))
         X[:, 0] = np.clip(X[:, 1:].mean(axis=1) + 0.002 + rng.uniform(-0.01, 0.01, 2000), 0, 1)
-        game = ConvexBAI(DELTA, comparison).start(4)
+        game = ConvexBAI(DELTA, comparison=comparison).start(4)
         game.play(X)
         errors += 0 not in game.candidates
     return errors
@@ -361,14 +361,14 @@ def test_epsilon_needs_a_portfolio() -> None:
     with pytest.raises(
         ValueError, match=r"^epsilon needs a comparison that can show it, got epsilon=0.1 with ConvexBernstein"
     ):
-        ConvexBAI(0.1, ConvexBernstein(), epsilon=0.1)
+        ConvexBAI(0.1, comparison=ConvexBernstein(), epsilon=0.1)
     assert ConvexBAI(0.1, epsilon=0.1).epsilon == 0.1
 
 
 @pytest.mark.parametrize("sparsity", [0, -1, 1.5, True])
 def test_numbers_of_arms_that_are_refused(sparsity: Any) -> None:
     with pytest.raises(ValueError, match=rf"^sparsity must be a whole number of at least 1, got {sparsity!r}"):
-        ConvexBernstein(sparsity)
+        ConvexBernstein(sparsity=sparsity)
 
 
 def test_a_game_of_one_arm_is_refused() -> None:
@@ -378,19 +378,19 @@ def test_a_game_of_one_arm_is_refused() -> None:
 
 def test_a_budget_below_one_round_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^max_queries must allow for one round of all 5 arms, got 4"):
-        ConvexBAI(0.1, ConvexBernstein(), max_queries=4).start(5)
+        ConvexBAI(0.1, comparison=ConvexBernstein(), max_queries=4).start(5)
 
 
 @pytest.mark.parametrize("reward", [-1e-9, 1.0 + 1e-9, NAN, INF])
 def test_rewards_out_of_bounds_are_refused(reward: float) -> None:
-    game = ConvexBAI(0.1, ConvexBernstein()).start(2)
+    game = ConvexBAI(0.1, comparison=ConvexBernstein()).start(2)
     game.ask()
     with pytest.raises(ValueError, match=r"^rewards must be finite and lie in \[0, 1\], got .* for arm 1 in round 1"):
         game.tell([0.5, reward])
 
 
 def test_bounds_of_differences_are_not_to_be_had() -> None:
-    game = ConvexBAI(0.1, ConvexBernstein()).start(3)
+    game = ConvexBAI(0.1, comparison=ConvexBernstein()).start(3)
     game.play(np.tile([0.2, 0.5, 0.5], (10, 1)))
     assert (game.regret_bound, game.lead(0, 1), game.intervals()) == (None, None, None)
 
@@ -398,6 +398,6 @@ def test_bounds_of_differences_are_not_to_be_had() -> None:
 def test_budgets_end_the_game_with_all_candidates() -> None:
     rows = np.tile([0.2, 0.5, 0.5], (10, 1))
     for limits, rounds in [({"max_rounds": 4}, 4), ({"max_queries": 14}, 4), ({"max_queries": 15}, 5)]:
-        game = ConvexBAI(0.1, ConvexBernstein(), **limits).start(3)
+        game = ConvexBAI(0.1, comparison=ConvexBernstein(), **limits).start(3)
         assert game.play(rows) == rounds
         assert (game.reason, game.candidates, game.n_rounds) == ("budget", (0, 1, 2), rounds)

@@ -61,12 +61,12 @@ def never(arm: str, item: int) -> float:
     raise AssertionError(f"{arm} was evaluated on {item} again")
 
 
-def outcome(result: bestarm.RaceResult) -> dict[str, Any]:
+def outcome(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
     return {
         "best": result.best,
         "candidates": result.candidates,
         "reason": result.reason,
-        "queries": result.n_queries,
+        "queries": result.n_evaluations,
         "rounds": result.n_rounds,
         "eliminations": result.eliminations,
         "means": result.means.tolist(),
@@ -83,9 +83,9 @@ def calls(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sequential(tmp_path_factory: pytest.TempPathFactory) -> bestarm.RaceResult:
+def sequential(tmp_path_factory: pytest.TempPathFactory) -> bestarm.RaceResult[Any]:
     evaluate = evaluation(tmp_path_factory.mktemp("calls"))
-    return bestarm.race(evaluate, ARMS, items(), in_flight=IN_FLIGHT, progress=False)
+    return bestarm.race(evaluate, arms=ARMS, items=items(), rounds_in_flight=IN_FLIGHT, progress=False)
 
 
 def start(folder: Path, **options: Any) -> LocalCluster:
@@ -118,7 +118,7 @@ def executor(cluster: LocalCluster) -> Iterator[Executor]:
 def test_a_race_whose_worker_is_killed_half_way_equals_the_sequential_race(
     cluster: LocalCluster,
     executor: Executor,
-    sequential: bestarm.RaceResult,
+    sequential: bestarm.RaceResult[Any],
     calls: Path,
     tmp_path: Path,
     while_evaluating: bool,
@@ -133,7 +133,9 @@ def test_a_race_whose_worker_is_killed_half_way_equals_the_sequential_race(
         evaluate, given = evaluation(calls, fatal=BEFORE_FIRST + half), items()
     else:  # this item is drawn when half of the rounds are absorbed
         evaluate, given = evaluation(calls), items_with_a_death(cluster, BEFORE_FIRST + half + IN_FLIGHT, calls)
-    result = bestarm.race(evaluate, ARMS, given, executor=executor, in_flight=IN_FLIGHT, store=store, progress=False)
+    result = bestarm.race(
+        evaluate, arms=ARMS, items=given, executor=executor, rounds_in_flight=IN_FLIGHT, store=store, progress=False
+    )
     assert outcome(result) == outcome(sequential)
 
     (dead,) = calls.glob("*.dead")
@@ -141,19 +143,19 @@ def test_a_race_whose_worker_is_killed_half_way_equals_the_sequential_race(
     made = calls_made(calls)
     counted = {f"{ARMS[arm]} {BEFORE_FIRST + 1 + row}" for row, arm in np.argwhere(~np.isnan(result.scores))}
     assert counted <= set(made)
-    assert len(set(made)) <= result.n_queries
+    assert len(set(made)) <= result.n_evaluations
     if while_evaluating:
         assert made.count(f"d {BEFORE_FIRST + half}") == 2
     if store is not None:
         assert outcome(bestarm.load_result(store)) == outcome(sequential)
-        again = bestarm.race(never, ARMS, items(), in_flight=IN_FLIGHT, store=store, progress=False)
+        again = bestarm.race(never, arms=ARMS, items=items(), rounds_in_flight=IN_FLIGHT, store=store, progress=False)
         assert outcome(again) == outcome(sequential)
 
 
 def test_a_call_that_kills_all_its_workers_is_a_failure_and_the_race_can_be_continued(
     cluster: LocalCluster,
     executor: Executor,
-    sequential: bestarm.RaceResult,
+    sequential: bestarm.RaceResult[Any],
     calls: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -162,13 +164,15 @@ def test_a_call_that_kills_all_its_workers_is_a_failure_and_the_race_can_be_cont
     fatal, store = BEFORE_FIRST + 20, tmp_path / "race.sqlite"
     evaluate = evaluation(calls, fatal)
     with pytest.raises(bestarm.EvaluationError, match=rf"^evaluate\('[bcd]', '{fatal}'\) failed: KilledWorker: "):
-        bestarm.race(evaluate, ARMS, items(), executor=executor, in_flight=1, store=store, progress=False)
+        bestarm.race(
+            evaluate, arms=ARMS, items=items(), executor=executor, rounds_in_flight=1, store=store, progress=False
+        )
     kept = bestarm.load_result(store)
-    assert (kept.n_rounds, kept.reason) == (19, "interrupted")
+    assert (kept.n_rounds, kept.reason) == (19, "running")
 
     later = tmp_path / "later"
     later.mkdir()
-    result = bestarm.race(evaluation(later), ARMS, items(), store=store, progress=False)
+    result = bestarm.race(evaluation(later), arms=ARMS, items=items(), store=store, progress=False)
     assert result.eliminations == sequential.eliminations
     assert result.means.tolist() == sequential.means.tolist()
     assert min(int(call.split()[1]) for call in calls_made(later)) == fatal
@@ -179,11 +183,11 @@ def test_every_evaluation_is_made_also_where_items_are_equal(calls: Path, tmp_pa
     with start(tmp_path, n_workers=1, processes=False) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
         result = bestarm.race(
             evaluation(calls),
-            ARMS,
-            iter([7] * 8),
+            arms=ARMS,
+            items=iter([7] * 8),
             executor=client.get_executor(),
-            in_flight=IN_FLIGHT,
+            rounds_in_flight=IN_FLIGHT,
             progress=False,
         )
-    assert (result.reason, result.n_rounds, result.n_queries) == ("items exhausted", 8, 32)
+    assert (result.reason, result.n_rounds, result.n_evaluations) == ("ran out of items", 8, 32)
     assert sorted(calls_made(calls)) == sorted([f"{arm} 7" for arm in ARMS] * 8)

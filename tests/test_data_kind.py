@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import bestarm
-from bestarm import Betting, DataWarning, Game, PairwiseBAI, StudentMixture
+from bestarm import AssumptionWarning
+from bestarm.algorithms import Game, HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.algorithms.data_kind import LOOK
-from bestarm.comparisons import Comparison
+from bestarm.comparisons import Betting, Comparison, StudentMixture
 from subjects import COMPARISONS
 
 Array = NDArray[np.float64]
@@ -71,9 +71,10 @@ def narrow(n: int, spread: float = 0.01) -> Array:
 @every_way
 @pytest.mark.parametrize("comparison", GAUSSIAN)
 def test_gaussian_comparisons_warn_once_of_discrete_rewards(way: str, comparison: Comparison) -> None:
-    game = PairwiseBAI(DELTA, comparison).start(K)
-    with pytest.warns(DataWarning, match=r"at most 10 distinct values.*use comparison=bestarm\.Betting") as caught:
+    game = PairwiseBAI(DELTA, comparison=comparison).start(K)
+    with pytest.warns(AssumptionWarning, match=r"at most 10 distinct values.*give bounds=\(low, high\)$") as caught:
         WAYS[way](game, bernoulli(300))
+    assert game.warnings == [str(caught[0].message)]
     assert len(caught) == 1
     assert game.n_rounds == 300
 
@@ -81,9 +82,10 @@ def test_gaussian_comparisons_warn_once_of_discrete_rewards(way: str, comparison
 @every_way
 @pytest.mark.parametrize("comparison", BOUNDED)
 def test_bounded_comparisons_warn_once_of_small_differences(way: str, comparison: Comparison) -> None:
-    game = PairwiseBAI(DELTA, comparison).start(K)
-    with pytest.warns(DataWarning, match=r"less than 5% of the range \[0, 1\].*StudentMixture") as caught:
+    game = PairwiseBAI(DELTA, comparison=comparison).start(K)
+    with pytest.warns(AssumptionWarning, match=r"less than 5% of the range from 0 to 1: .* far fewer") as caught:
         WAYS[way](game, narrow(300))
+    assert game.warnings == [str(caught[0].message)]
     assert len(caught) == 1
     assert game.n_rounds == 300
 
@@ -92,7 +94,7 @@ def test_bounded_comparisons_warn_once_of_small_differences(way: str, comparison
 @pytest.mark.parametrize("comparison", GAUSSIAN)
 def test_gaussian_comparisons_accept_gaussian_rewards(way: str, comparison: Comparison) -> None:
     with no_warning():
-        WAYS[way](PairwiseBAI(DELTA, comparison).start(K), normal(300))
+        WAYS[way](PairwiseBAI(DELTA, comparison=comparison).start(K), normal(300))
 
 
 @every_way
@@ -102,7 +104,7 @@ def test_bounded_comparisons_accept_differences_that_use_the_range(
     way: str, comparison: Comparison, make: Callable[[int], Array]
 ) -> None:
     with no_warning():
-        WAYS[way](PairwiseBAI(DELTA, comparison).start(K), make(300))
+        WAYS[way](PairwiseBAI(DELTA, comparison=comparison).start(K), make(300))
 
 
 CASES: dict[str, tuple[Comparison, Callable[[int], Array]]] = {
@@ -116,10 +118,10 @@ every_case = pytest.mark.parametrize("case", CASES)
 @every_case
 def test_the_data_are_judged_after_fifty_rounds_and_not_before(way: str, case: str) -> None:
     comparison, make = CASES[case]
-    rows, game = make(LOOK), PairwiseBAI(DELTA, comparison).start(K)
+    rows, game = make(LOOK), PairwiseBAI(DELTA, comparison=comparison).start(K)
     with no_warning():
         WAYS[way](game, rows[:-1])
-    with pytest.warns(DataWarning):
+    with pytest.warns(AssumptionWarning):
         WAYS[way](game, rows[-1:])
     assert LOOK == 50
 
@@ -128,15 +130,15 @@ def test_the_data_are_judged_after_fifty_rounds_and_not_before(way: str, case: s
 def test_every_game_warns_for_itself(case: str) -> None:
     comparison, make = CASES[case]
     for _ in range(2):
-        with pytest.warns(DataWarning) as caught:
-            play(PairwiseBAI(DELTA, comparison).start(K), make(60))
+        with pytest.warns(AssumptionWarning) as caught:
+            play(PairwiseBAI(DELTA, comparison=comparison).start(K), make(60))
         assert len(caught) == 1
 
 
 def test_spread_is_judged_against_the_bounds() -> None:
     wide = Betting(bounds=(-10.0, 10.0))
-    with pytest.warns(DataWarning, match=r"of the range \[-10, 10\]: give tighter bounds"):
-        play(PairwiseBAI(DELTA, wide).start(K), narrow(60, 0.1))
+    with pytest.warns(AssumptionWarning, match=r"of the range from -10 to 10: give tighter bounds"):
+        play(PairwiseBAI(DELTA, comparison=wide).start(K), narrow(60, 0.1))
 
 
 @every_way
@@ -144,7 +146,7 @@ def test_one_varying_arm_is_spread_enough(way: str) -> None:
     rows = narrow(60)
     rows[:, 2] = bernoulli(60)[:, 2]
     with no_warning():
-        WAYS[way](PairwiseBAI(DELTA, Betting()).start(K), rows)
+        WAYS[way](PairwiseBAI(DELTA, comparison=Betting()).start(K), rows)
 
 
 @every_way
@@ -152,7 +154,7 @@ def test_one_varying_arm_is_spread_enough(way: str) -> None:
 def test_a_short_game_is_not_judged(way: str, case: str) -> None:
     comparison, make = CASES[case]
     with no_warning():
-        game = PairwiseBAI(DELTA, comparison, max_rounds=LOOK - 1).start(K)
+        game = PairwiseBAI(DELTA, comparison=comparison, max_rounds=LOOK - 1).start(K)
         WAYS[way](game, make(200))
     assert game.reason == "budget"
 
@@ -161,8 +163,8 @@ def test_a_short_game_is_not_judged(way: str, case: str) -> None:
 def test_a_game_that_ends_later_is_judged_however_it_was_played(way: str) -> None:
     """After 50 rounds all arms were there; that one is left at the end of the same block changes nothing."""
     rows = narrow(400) + np.array([0.0, 0.0, 0.0, 0.05])
-    game = PairwiseBAI(0.05, Betting()).start(K)
-    with pytest.warns(DataWarning):
+    game = PairwiseBAI(0.05, comparison=Betting()).start(K)
+    with pytest.warns(AssumptionWarning):
         WAYS[way](game, rows)
     assert game.reason == "decided"
     assert min(one.round for one in game.eliminations) > LOOK
@@ -180,25 +182,25 @@ def test_rewards_that_vary_only_after_some_rounds_are_not_taken_for_discrete(way
 @every_case
 def test_the_warning_points_at_the_line_that_fed_the_game(way: str, case: str) -> None:
     comparison, make = CASES[case]
-    with pytest.warns(DataWarning) as caught:
-        WAYS[way](PairwiseBAI(DELTA, comparison).start(K), make(60))
+    with pytest.warns(AssumptionWarning) as caught:
+        WAYS[way](PairwiseBAI(DELTA, comparison=comparison).start(K), make(60))
     assert Path(caught[0].filename).name == Path(__file__).name
 
 
 def test_other_algorithms_do_not_watch() -> None:
     with no_warning():
-        bestarm.HoeffdingRace(DELTA).start(K).play(bernoulli(60))
-        bestarm.VarianceRace(DELTA, "bounded").start(K).play(narrow(60))
+        HoeffdingRace(DELTA).start(K).play(bernoulli(60))
+        VarianceRace(DELTA, rewards="bounded").start(K).play(narrow(60))
 
 
 @every_way
 @every_case
 def test_where_warnings_are_errors_the_game_can_go_on_after_it(way: str, case: str) -> None:
     comparison, make = CASES[case]
-    rows, game = make(200), PairwiseBAI(DELTA, comparison).start(K)
+    rows, game = make(200), PairwiseBAI(DELTA, comparison=comparison).start(K)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(DataWarning):
+        with pytest.raises(AssumptionWarning):
             WAYS[way](game, rows[:100])
         WAYS[way](game, rows[game.n_rounds :])
     assert game.n_rounds == 200

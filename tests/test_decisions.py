@@ -7,23 +7,13 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from bestarm import (
-    LUCB,
-    Elimination,
-    EmpiricalBernstein,
-    Game,
-    GaussianBernstein,
-    HoeffdingRace,
-    KimNelson,
-    PairwiseBAI,
-    VarianceRace,
-)
-from bestarm.algorithms import Algorithm
+from bestarm.algorithms import LUCB, Algorithm, Elimination, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from naive import Matrix
 from subjects import SUBJECTS
 
 # Rewards are made up here: that they do not look like what a comparison is made for is no news.
-pytestmark = pytest.mark.filterwarnings("ignore::bestarm.DataWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bestarm.AssumptionWarning")
 
 
 def constant(n: int, *rewards: float) -> Matrix:
@@ -78,7 +68,7 @@ def alpha(t: int, K: int, delta: float) -> float:
 def test_pairwise_bounded_constant_difference() -> None:
     # 9 log(8 t (t + 1) / 0.1) / (t - 1) is 1.0056 at t = 127 and 0.9988 at t = 128.
     game = assert_eliminated_in(
-        PairwiseBAI(0.1, EmpiricalBernstein()), constant(128, 0.0, 1.0), 128, 1 - 9 * alpha(128, 2, 0.1) ** 2
+        PairwiseBAI(0.1, comparison=EmpiricalBernstein()), constant(128, 0.0, 1.0), 128, 1 - 9 * alpha(128, 2, 0.1) ** 2
     )
     assert game.reason == "decided"
     assert game.best == 1
@@ -94,7 +84,9 @@ def test_pairwise_bounded_swinging_difference(lead: float, swing: float, expecte
         return swinging_mean(t, lead, swing) - 3 / 2 * a * sqrt(2 * V) - 9 * a**2
 
     assert first_round(margin, 3) == expected_round
-    assert_eliminated_in(PairwiseBAI(0.05, EmpiricalBernstein()), rows, expected_round, margin(expected_round))
+    assert_eliminated_in(
+        PairwiseBAI(0.05, comparison=EmpiricalBernstein()), rows, expected_round, margin(expected_round)
+    )
 
 
 def inflation(x: float, f: Literal["proved", "published"]) -> float:
@@ -127,11 +119,13 @@ def test_pairwise_gaussian_swinging_difference(
 
     assert first_round(margin, 3) == expected_round
     rows = np.column_stack(swings) + wave[:, None]
-    assert_eliminated_in(PairwiseBAI(0.05, GaussianBernstein(f)), rows, expected_round, margin(expected_round))
+    assert_eliminated_in(
+        PairwiseBAI(0.05, comparison=GaussianBernstein(f=f)), rows, expected_round, margin(expected_round)
+    )
 
 
 def test_pairwise_looks_first_after_two_rounds_on_all_arms() -> None:
-    game = PairwiseBAI(0.1, GaussianBernstein()).start(4)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein()).start(4)
     rows = constant(3, 0.0, 3.0, 1.0, 2.0)  # no variance: the first look beats all but the best
     for _ in range(2):
         assert game.ask().tolist() == [0, 1, 2, 3]
@@ -180,7 +174,9 @@ def rounds_asked(algorithm: Algorithm, rows: Matrix, arm: int) -> list[int]:
 @pytest.mark.parametrize(("keep", "last"), [(1, 3), (1.3, 3), (1.4, 4), (2, 6), (2.5, 7), (82, 246)])
 def test_an_arm_beaten_in_round_3_is_asked_up_to_keep_times_3(keep: float, last: int) -> None:
     rows = constant(300, 1.0, 0.0, 1.0)  # the tied arms 0 and 2 play on
-    assert rounds_asked(PairwiseBAI(0.1, GaussianBernstein(), keep), rows, arm=1) == list(range(1, last + 1))
+    assert rounds_asked(PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=keep), rows, arm=1) == list(
+        range(1, last + 1)
+    )
 
 
 @pytest.mark.parametrize(("keep", "last"), [(1, 137), (2, 274), (2.5, 342), (82, 11234)])
@@ -188,7 +184,9 @@ def test_an_arm_beaten_in_round_137_is_asked_up_to_keep_times_137(keep: float, l
     # 9 log(18 t (t + 1) / 0.1) / (t - 1) is 1.0017 at t = 136 and 0.9953 at t = 137.
     assert 9 * alpha(137, 3, 0.1) ** 2 < 1 < 9 * alpha(136, 3, 0.1) ** 2
     rows = constant(12_000 if keep == 82 else 400, 1.0, 0.0, 1.0)
-    assert rounds_asked(PairwiseBAI(0.1, EmpiricalBernstein(), keep), rows, arm=1) == list(range(1, last + 1))
+    assert rounds_asked(PairwiseBAI(0.1, comparison=EmpiricalBernstein(), keep=keep), rows, arm=1) == list(
+        range(1, last + 1)
+    )
 
 
 def test_keep_times_round_is_not_lost_to_rounding() -> None:
@@ -203,12 +201,12 @@ def test_keep_times_round_is_not_lost_to_rounding() -> None:
     assert first_round(lambda t: swinging_mean(t, 1, swing) - slope(t) * sqrt(swinging_variance(t, swing)), 3) == 100
     ahead = swinging(130, 1, swing)
     rows = np.column_stack([ahead, np.zeros(130), ahead])
-    assert rounds_asked(PairwiseBAI(0.1, GaussianBernstein(), keep=1.15), rows, arm=1) == list(range(1, 116))
+    assert rounds_asked(PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=1.15), rows, arm=1) == list(range(1, 116))
 
 
 @pytest.mark.parametrize("keep", [1e18, 1e19, 1e300])
 def test_a_keep_without_end_asks_a_beaten_arm_for_ever(keep: float) -> None:
-    game = PairwiseBAI(0.1, GaussianBernstein(), keep).start(3)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=keep).start(3)
     game.play(constant(20, 1.0, 0.0, 1.0))
     assert [one.arm for one in game.eliminations] == [1]
     assert game.counts.tolist() == [20, 20, 20]
@@ -220,7 +218,7 @@ def test_a_keep_without_end_asks_a_beaten_arm_for_ever(keep: float) -> None:
 
 @pytest.mark.parametrize("max_rounds", [1, 2, 3, 10, 5000])
 def test_max_rounds_ends_the_game_with_all_candidates(max_rounds: int) -> None:
-    game = PairwiseBAI(0.1, GaussianBernstein(), max_rounds=max_rounds).start(3)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein(), max_rounds=max_rounds).start(3)
     assert game.play(constant(max_rounds + 7, 1.0, 0.0, 1.0)) == max_rounds
     assert game.finished
     assert game.reason == "budget"
@@ -234,7 +232,7 @@ def test_max_rounds_ends_the_game_with_all_candidates(max_rounds: int) -> None:
     [(3, 1, 3), (5, 1, 3), (17, 5, 15), (18, 6, 18), (19, 6, 18), (20, 7, 20), (21, 7, 20), (22, 8, 22)],
 )
 def test_max_queries_is_never_exceeded(max_queries: int, n_rounds: int, n_queries: int) -> None:
-    game = PairwiseBAI(0.1, GaussianBernstein(), keep=2, max_queries=max_queries).start(3)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=2, max_queries=max_queries).start(3)
     rows = constant(20, 1.0, 0.0, 1.0)
     for _ in range(n_rounds):
         assert not game.finished
@@ -247,14 +245,14 @@ def test_max_queries_is_never_exceeded(max_queries: int, n_rounds: int, n_querie
 
 @pytest.mark.parametrize("limits", [{"max_rounds": 3}, {"max_queries": 6}, {"max_queries": 7}])
 def test_a_game_decided_in_its_last_round_is_decided(limits: dict[str, int]) -> None:
-    game = PairwiseBAI(0.1, GaussianBernstein(), **limits).start(2)
+    game = PairwiseBAI(0.1, comparison=GaussianBernstein(), **limits).start(2)
     assert game.play(constant(10, 1.0, 0.0)) == 3
     assert game.reason == "decided"
 
 
 def test_a_budget_too_small_for_one_round_is_refused() -> None:
     with pytest.raises(ValueError, match="max_queries must allow for one round of all 3 arms, got 2"):
-        PairwiseBAI(0.1, GaussianBernstein(), max_queries=2).start(3)
+        PairwiseBAI(0.1, comparison=GaussianBernstein(), max_queries=2).start(3)
 
 
 # --- the baselines ---------------------------------------------------------------------------------------------------
@@ -270,7 +268,7 @@ def test_hoeffding_race_constant_rewards(variances: tuple[float, float], lead: f
 
     assert first_round(margin, 1) == expected_round
     rows = constant(expected_round, 0.0, lead)
-    assert_eliminated_in(HoeffdingRace(0.1, variances), rows, expected_round, margin(expected_round))
+    assert_eliminated_in(HoeffdingRace(0.1, variances=variances), rows, expected_round, margin(expected_round))
 
 
 @pytest.mark.parametrize(
@@ -305,35 +303,37 @@ def test_variance_race_bounded_swinging_rewards(
 
     assert first_round(margin, 2) == expected_round
     rows = np.column_stack([swinging(expected_round, means[i], swings[i]) for i in (0, 1)])
-    assert_eliminated_in(VarianceRace(0.1, "bounded"), rows, expected_round, margin(expected_round))
+    assert_eliminated_in(VarianceRace(0.1, rewards="bounded"), rows, expected_round, margin(expected_round))
 
 
-@pytest.mark.parametrize("first_rounds", [2, 5, 10])
-def test_kim_nelson_looks_first_after_its_first_rounds(first_rounds: int) -> None:
+@pytest.mark.parametrize("min_rounds", [2, 5, 10])
+def test_kim_nelson_looks_first_after_its_first_rounds(min_rounds: int) -> None:
     # No variance: the boundary is 0, and the smallest lead decides at the first look.
-    algorithm = KimNelson(0.1, 0.1, first_rounds)
-    assert_eliminated_in(algorithm, constant(first_rounds, 0.0, 0.25), first_rounds, margin=0.25)
+    algorithm = KimNelson(0.1, indifference_zone=0.1, min_rounds=min_rounds)
+    assert_eliminated_in(algorithm, constant(min_rounds, 0.0, 0.25), min_rounds, margin=0.25)
 
 
 @pytest.mark.parametrize(
-    ("first_rounds", "swing", "lead", "zone", "expected_round"),
+    ("min_rounds", "swing", "lead", "zone", "expected_round"),
     [(2, 0.5, 1.0, 0.5, 9), (4, 0.5, 0.05, 0.1, 67), (10, 0.5, 0.05, 0.1, 25), (10, 2.0, 0.5, 0.5, 19)],
 )
 def test_kim_nelson_knows_only_the_variance_of_the_first_rounds(
-    first_rounds: int, swing: float, lead: float, zone: float, expected_round: int
+    min_rounds: int, swing: float, lead: float, zone: float, expected_round: int
 ) -> None:
     wild = 3.0  # what the difference swings by after the first rounds: it moves the mean, not the boundary
-    eta: float = (0.2 ** (-2 / (first_rounds - 1)) - 1) / 2
-    h2S2 = 2 * eta * (first_rounds - 1) * swinging_variance(first_rounds, swing)
+    eta: float = (0.2 ** (-2 / (min_rounds - 1)) - 1) / 2
+    h2S2 = 2 * eta * (min_rounds - 1) * swinging_variance(min_rounds, swing)
 
     def margin(r: int) -> float:
-        mean = lead if r % 2 == 0 else lead + (swing if r < first_rounds else wild) / r
+        mean = lead if r % 2 == 0 else lead + (swing if r < min_rounds else wild) / r
         return mean - max(0, zone / (2 * r) * (h2S2 / zone**2 - r))
 
-    assert first_round(margin, first_rounds) == expected_round
-    ahead = np.where(np.arange(200) < first_rounds, swinging(200, lead, swing), swinging(200, lead, wild))
+    assert first_round(margin, min_rounds) == expected_round
+    ahead = np.where(np.arange(200) < min_rounds, swinging(200, lead, swing), swinging(200, lead, wild))
     rows = np.column_stack([np.zeros(200), ahead])
-    assert_eliminated_in(KimNelson(0.1, zone, first_rounds), rows, expected_round, margin(expected_round))
+    assert_eliminated_in(
+        KimNelson(0.1, indifference_zone=zone, min_rounds=min_rounds), rows, expected_round, margin(expected_round)
+    )
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_lucb_stops_when_the_intervals_part(variances: tuple[float, float], lead
 
     assert first_round(margin, 1) == expected_round
     rows = constant(expected_round, 0.0, lead)
-    game = assert_eliminated_in(LUCB(0.1, variances), rows, expected_round, margin(expected_round))
+    game = assert_eliminated_in(LUCB(0.1, variances=variances), rows, expected_round, margin(expected_round))
     assert game.reason == "decided"
     assert (game.best, game.candidates) == (1, (1,))
 
@@ -355,7 +355,7 @@ def test_lucb_asks_all_arms_then_leader_and_challenger() -> None:
     # Rewards 0, 1, 0.9 and variances 1. Upper bounds of arms 0 and 2, with beta_t = sqrt(2 log(15 t^4 / 0.4)):
     # t = 1: beta, 0.9 + beta;  2: 3.58, 3.43;  3: 2.83, 3.73;  4: 3.03, 3.37;  5: 3.17, 3.14
     expected = [[0, 1, 2], [1, 2], [0, 1], [1, 2], [1, 2], [0, 1]]
-    game = LUCB(0.1, 1.0).start(3)
+    game = LUCB(0.1, variances=1.0).start(3)
     asked = []
     for _ in range(6):
         asked.append(game.ask().tolist())

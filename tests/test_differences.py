@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import bestarm
-from bestarm import Betting, EmpiricalBernstein, Game, GaussianBernstein, PairwiseBAI, StudentMixture
+from bestarm.algorithms import LUCB, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.algorithms.game import Algorithm
-from bestarm.comparisons import Comparison, PairBoundary
+from bestarm.arms import Arms, GaussianArms, TableArms
+from bestarm.comparisons import Betting, Comparison, EmpiricalBernstein, GaussianBernstein, PairBoundary, StudentMixture
 from games import intervals_of, regret_of
 from statistics_helpers import binomial_p_value, contradicts
 
@@ -66,7 +66,7 @@ def expected_low(game: Game, rows: Array, comparison: Comparison) -> Array:
     low = np.zeros((K, K))
     for i, j in permutations(range(K), 2):
         n = int(min(game.counts[i], game.counts[j]))  # the rounds that both were queried in
-        low[i, j] = lower_bound(rows[:n, j] - rows[:n, i], comparison, K, DELTA / K)
+        low[i, j] = lower_bound(rows[:n, i] - rows[:n, j], comparison, K, DELTA / K)
     return low
 
 
@@ -74,7 +74,7 @@ def expected_low(game: Game, rows: Array, comparison: Comparison) -> Array:
 @pytest.mark.parametrize("keep", [1.0, 2.0])
 def test_regret_bound_and_intervals_are_those_of_the_raw_rewards(name: str, keep: float) -> None:
     rows, comparison = rewards(1), COMPARISONS[name]
-    game = PairwiseBAI(DELTA, comparison, keep=keep).start(5)
+    game = PairwiseBAI(DELTA, comparison=comparison, keep=keep).start(5)
     looks = np.array([1, 2, 3, 10, 60, 200, 500, 699, 700])
     left: list[int] = []
     for start, end in zip([0, *looks[:-1]], looks, strict=True):
@@ -92,7 +92,7 @@ def test_regret_bound_and_intervals_are_those_of_the_raw_rewards(name: str, keep
 
 @every_comparison
 def test_it_is_the_same_told_row_by_row(name: str) -> None:
-    rows, settings = rewards(2, 150), PairwiseBAI(DELTA, COMPARISONS[name])
+    rows, settings = rewards(2, 150), PairwiseBAI(DELTA, comparison=COMPARISONS[name])
     told, played = settings.start(5), settings.start(5)
     for row in rows:
         if told.finished:
@@ -106,7 +106,7 @@ def test_it_is_the_same_told_row_by_row(name: str) -> None:
 @every_comparison
 def test_before_the_first_look_nothing_is_known(name: str) -> None:
     comparison = COMPARISONS[name]
-    game = PairwiseBAI(DELTA, comparison).start(5)
+    game = PairwiseBAI(DELTA, comparison=comparison).start(5)
     low = intervals_of(game).low[0, 1]
     if isinstance(comparison, Betting):
         assert low == -(comparison.bounds[1] - comparison.bounds[0])
@@ -124,24 +124,24 @@ def test_before_the_first_look_nothing_is_known(name: str) -> None:
 @every_comparison
 def test_intervals_are_wider_than_the_tests_of_the_eliminations(name: str) -> None:
     rows, comparison = rewards(4, 300), COMPARISONS[name]
-    game = PairwiseBAI(1e-6, comparison).start(5)
+    game = PairwiseBAI(1e-6, comparison=comparison).start(5)
     game.play(rows)
     n, low = game.n_rounds, intervals_of(game).low
     for i, j in permutations(game.candidates, 2):
-        assert low[i, j] < lower_bound(rows[:n, j] - rows[:n, i], comparison, 5, 1e-6)
+        assert low[i, j] < lower_bound(rows[:n, i] - rows[:n, j], comparison, 5, 1e-6)
 
 
 @every_comparison
 def test_intervals_hold_the_means_and_zero_on_the_diagonal(name: str) -> None:
     rows = rewards(5, 300)
-    game = PairwiseBAI(DELTA, COMPARISONS[name]).start(5)
+    game = PairwiseBAI(DELTA, comparison=COMPARISONS[name]).start(5)
     game.play(rows)
     intervals = intervals_of(game)
     assert np.all(np.diag(intervals.low) == 0)
     assert np.all(np.diag(intervals.high) == 0)
     for i, j in permutations(range(5), 2):
         n = int(min(game.counts[i], game.counts[j]))
-        lead = float(np.mean(rows[:n, j] - rows[:n, i]))
+        lead = float(np.mean(rows[:n, i] - rows[:n, j]))
         assert intervals.low[i, j] < lead < intervals.high[i, j]
 
 
@@ -153,7 +153,7 @@ def test_intervals_hold_the_means_and_zero_on_the_diagonal(name: str) -> None:
 def test_a_leader_within_epsilon_is_bounded_by_epsilon(name: str, epsilon: float) -> None:
     ended = 0
     for seed in range(25):
-        game = PairwiseBAI(DELTA, COMPARISONS[name], epsilon=epsilon).start(5)
+        game = PairwiseBAI(DELTA, comparison=COMPARISONS[name], epsilon=epsilon).start(5)
         game.play(rewards(100 + seed))
         if game.reason == "within epsilon":
             ended += 1
@@ -164,7 +164,7 @@ def test_a_leader_within_epsilon_is_bounded_by_epsilon(name: str, epsilon: float
 @pytest.mark.parametrize("name", ["StudentMixture", "Betting"])
 def test_before_the_leader_is_within_epsilon_it_may_be_worse(name: str) -> None:
     """The bound is the test: one round before the end it was above epsilon, or another arm was a candidate."""
-    settings = PairwiseBAI(DELTA, COMPARISONS[name], epsilon=0.05)
+    settings = PairwiseBAI(DELTA, comparison=COMPARISONS[name], epsilon=0.05)
     for seed in range(20):
         rows = rewards(200 + seed)
         game = settings.start(5)
@@ -177,7 +177,7 @@ def test_before_the_leader_is_within_epsilon_it_may_be_worse(name: str) -> None:
 @every_comparison
 def test_a_decided_game_has_no_regret(name: str) -> None:
     rows = np.tile([0.0, 1.0], (700, 1))
-    game = PairwiseBAI(DELTA, COMPARISONS[name]).start(2)
+    game = PairwiseBAI(DELTA, comparison=COMPARISONS[name]).start(2)
     game.play(rows)
     assert (game.reason, regret_of(game)) == ("decided", 0.0)
 
@@ -185,22 +185,22 @@ def test_a_decided_game_has_no_regret(name: str) -> None:
 def test_an_exhausted_pool_has_no_regret_and_known_differences() -> None:
     rows = rewards(6, 60)
     rows += 0.5 + 0.001 * np.arange(5) - rows.mean(axis=0)  # so close that nobody is out before
-    game = PairwiseBAI(1e-9, Betting(bounds=(-1.0, 2.0), pool=60)).start(5)
+    game = PairwiseBAI(1e-9, comparison=Betting(bounds=(-1.0, 2.0), pool=60)).start(5)
     game.play(rows)
-    assert (game.reason, regret_of(game)) == ("pool exhausted", 0.0)
+    assert (game.reason, regret_of(game)) == ("all items used", 0.0)
     means = rows.mean(axis=0)
     intervals = intervals_of(game)
-    np.testing.assert_allclose(intervals.low, means[None, :] - means[:, None], atol=1e-12)
-    np.testing.assert_allclose(intervals.high, means[None, :] - means[:, None], atol=1e-12)
+    np.testing.assert_allclose(intervals.low, means[:, None] - means[None, :], atol=1e-12)
+    np.testing.assert_allclose(intervals.high, means[:, None] - means[None, :], atol=1e-12)
 
 
 @pytest.mark.parametrize(
     "algorithm",
     [
-        bestarm.LUCB(DELTA),
-        bestarm.HoeffdingRace(DELTA),
-        bestarm.KimNelson(DELTA, 0.1),
-        bestarm.VarianceRace(DELTA),
+        LUCB(DELTA),
+        HoeffdingRace(DELTA),
+        KimNelson(DELTA, indifference_zone=0.1),
+        VarianceRace(DELTA),
     ],
 )
 def test_algorithms_without_differences_say_so(algorithm: Algorithm) -> None:
@@ -215,20 +215,20 @@ GAMES = 300
 LOOKS = (4, 8, 12, 20, 30, 45, 70, 100, 150, 220)
 
 
-def gaussian_near_ties() -> bestarm.Arms:
-    return bestarm.GaussianArms([0.5, 0.45, 0.4, 0.4], 0.5 * np.eye(4) + 0.5)
+def gaussian_near_ties() -> Arms:
+    return GaussianArms([0.5, 0.45, 0.4, 0.4], 0.5 * np.eye(4) + 0.5)
 
 
-def gaussian_equal() -> bestarm.Arms:
-    return bestarm.GaussianArms(np.zeros(5), 0.3 * np.eye(5) + 0.7)
+def gaussian_equal() -> Arms:
+    return GaussianArms(np.zeros(5), 0.3 * np.eye(5) + 0.7)
 
 
-def table_near_ties() -> bestarm.Arms:
+def table_near_ties() -> Arms:
     rng = np.random.default_rng(3)
-    return bestarm.TableArms((rng.random((400, 4)) < [0.55, 0.5, 0.45, 0.45]).astype(np.float64))
+    return TableArms((rng.random((400, 4)) < [0.55, 0.5, 0.45, 0.45]).astype(np.float64))
 
 
-CELLS: dict[str, tuple[StudentMixture | Betting, Callable[[], bestarm.Arms]]] = {
+CELLS: dict[str, tuple[StudentMixture | Betting, Callable[[], Arms]]] = {
     "Gaussian near ties": (StudentMixture(), gaussian_near_ties),
     "Gaussian equal arms": (StudentMixture(), gaussian_equal),
     "Bernoulli near ties": (Betting(), table_near_ties),
@@ -240,11 +240,13 @@ def misses(cell: str) -> tuple[int, int]:
     """Games in which, at any look, the leader was worse than its bound, and in which an interval missed."""
     comparison, make = CELLS[cell]
     arms, rng = make(), np.random.default_rng(list(CELLS).index(cell))
-    truth = arms.means[None, :] - arms.means[:, None]
+    truth = arms.means[:, None] - arms.means[None, :]
     counted = np.zeros(2, dtype=int)
     looks = LOOKS if isinstance(comparison, StudentMixture) else LOOKS[5::2]
     for _ in range(GAMES if isinstance(comparison, StudentMixture) else GAMES // 3):
-        game = PairwiseBAI(DELTA, comparison, keep=1e6).start(arms.n_arms)  # all arms stay: most to be wrong about
+        game = PairwiseBAI(DELTA, comparison=comparison, keep=1e6).start(
+            arms.n_arms
+        )  # all arms stay: most to be wrong about
         found = np.zeros(2, dtype=bool)
         for start, end in zip((0, *looks[:-1]), looks, strict=True):
             if game.finished:
@@ -277,8 +279,8 @@ def test_intervals_hold_all_differences_at_all_looks(cell: str) -> None:
 def test_intervals_at_the_level_of_the_eliminations_would_not() -> None:
     """Teeth, and the reason why intervals are wider: ten equal arms, looked at after every round."""
     K, n, games = 10, 300, 200
-    slopes, _ = StudentMixture().boundary(np.arange(2.0, n + 1), K, DELTA)
-    wide, _ = StudentMixture().boundary(np.arange(2.0, n + 1), K, DELTA / K)
+    slopes, _ = StudentMixture(min_rounds=2).boundary(np.arange(2.0, n + 1), K, DELTA)
+    wide, _ = StudentMixture(min_rounds=2).boundary(np.arange(2.0, n + 1), K, DELTA / K)
     rng = np.random.default_rng(11)
     excluded = np.array([[excludes_zero(X, s) for s in (slopes, wide)] for X in rng.normal(size=(games, n, K))])
     assert binomial_p_value(int(excluded[:, 0].sum()), games, DELTA) < 1e-6

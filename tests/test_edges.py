@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 import bestarm
-from bestarm import EvaluationError, PairwiseBAI, Race
-from bestarm.algorithms import Game
+from bestarm import EvaluationError, Race
+from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equicorrelated_arms
 from bestarm.checks import check_mapping
 from bestarm.cli import app
 from bestarm.inputs.items import item_text
@@ -52,7 +53,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 
 def test_without_pandas_a_frame_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(level, list(LEVEL), range(100), bounds=(0, 1))
-    games = bestarm.simulate(PairwiseBAI(0.1), bestarm.equicorrelated_arms(3, 0.9), repetitions=2)
+    games = bestarm.simulate(PairwiseBAI(0.1), equicorrelated_arms(3, 0.9), repetitions=2)
     hide(monkeypatch, "pandas")
     for one in (result, games):
         with pytest.raises(ImportError, match=r"to_frame\(\) needs pandas: pip install 'bestarm\[frames\]'"):
@@ -86,7 +87,7 @@ def test_a_table_must_fit_its_names() -> None:
 def test_a_table_that_has_names_takes_no_others() -> None:
     table = ScoreTable(("a", "b"), ("1", "2"), np.eye(2))
     assert score_table(table) is table
-    with pytest.raises(ValueError, match=r"^arms are the columns of the table: name them there, not beside it$"):
+    with pytest.raises(ValueError, match=r"^this table already has column names: leave arms= out$"):
         score_table(table, ["x", "y"])
 
 
@@ -156,7 +157,7 @@ def test_a_file_in_which_an_arm_is_missing_is_refused(tmp_path: Path) -> None:
         connection.execute("DELETE FROM eliminations")
         connection.execute("DELETE FROM arms WHERE arm = 1")
     connection.close()
-    with pytest.raises(bestarm.StoreError, match=r"is damaged \(arms are missing\): it was left as it is"):
+    with pytest.raises(bestarm.StoreError, match=r"is damaged \(arms are missing\): the file was not changed"):
         bestarm.load_result(path)
 
 
@@ -173,7 +174,7 @@ def test_a_race_that_would_have_asked_others_is_not_continued(
 ) -> None:
     """The score of an arm that had left by then: the file is of another course."""
     path = tmp_path / "race.sqlite"
-    with Race(list(LEVEL), iter(range(1000)), bounds=(0, 1), store=path) as race:
+    with Race(list(LEVEL), items=iter(range(1000)), bounds=(0, 1), store=path) as race:
         while len((todo := race.ask()[0]).arms) == 3:
             race.tell(todo, {arm: LEVEL[arm] for arm in todo.arms})
         assert todo.arms == ("b", "c")
@@ -182,7 +183,7 @@ def test_a_race_that_would_have_asked_others_is_not_continued(
         connection.execute(change, (todo.number,))
     connection.close()
     with pytest.raises(bestarm.StoreError, match=message.format(todo.number)):
-        Race(list(LEVEL), iter(range(1000)), bounds=(0, 1), store=path)
+        Race(list(LEVEL), items=iter(range(1000)), bounds=(0, 1), store=path)
 
 
 # --- words, pictures, commands ---------------------------------------------------------------------------------------
@@ -205,15 +206,15 @@ def test_report_prints_json_where_it_is_wanted(tmp_path: Path) -> None:
 
 def test_arms_are_printed_as_they_are_made() -> None:
     table = [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
-    assert repr(bestarm.TableArms(table)) == "<TableArms: 3 items x 2 arms>"
-    assert repr(bestarm.PoolArms(table)) == "<PoolArms: 3 items x 2 arms>"
+    assert repr(TableArms(table)) == "<TableArms: 3 items x 2 arms>"
+    assert repr(PoolArms(table)) == "<PoolArms: 3 items x 2 arms>"
     gaussian = "GaussianArms(means=[0.0, 1.0], covariance=[[1.0, 0.5], [0.5, 1.0]])"
-    assert repr(bestarm.GaussianArms([0, 1], [[1, 0.5], [0.5, 1]])) == gaussian
-    assert repr(bestarm.BernoulliArms([0.7, 0.6], [0.0, 0.1])) == "BernoulliArms([0.7, 0.6], [0.0, 0.1])"
+    assert repr(GaussianArms([0, 1], [[1, 0.5], [0.5, 1]])) == gaussian
+    assert repr(BernoulliArms([0.7, 0.6], [0.0, 0.1])) == "BernoulliArms([0.7, 0.6], [0.0, 0.1])"
 
 
 def test_a_pool_gives_each_item_once_and_no_more_than_it_has() -> None:
-    pool = bestarm.PoolArms(np.arange(10.0).reshape(5, 2))
+    pool = PoolArms(np.arange(10.0).reshape(5, 2))
     assert sorted(pool.draw(5, np.random.default_rng(0))[:, 0]) == [0, 2, 4, 6, 8]
     with pytest.raises(ValueError, match="the pool has 5 items, 6 cannot be drawn without replacement"):
         pool.draw(6, np.random.default_rng(0))

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import bestarm
-from bestarm import Arms, EmpiricalBernstein, GaussianArms, GaussianBernstein
+from bestarm.algorithms import LUCB, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.algorithms.game import Algorithm
-from bestarm.comparisons import Comparison, PairBoundary
+from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances
+from bestarm.comparisons import Comparison, EmpiricalBernstein, GaussianBernstein, PairBoundary
 from statistics_helpers import FALSE_ALARM, binomial_p_value, contradicts, fewest_contradicting, power, sidak_level
 
 DELTA = 0.1
@@ -48,13 +49,13 @@ def gaussian_laws(lead: float, step: float = 0.0) -> dict[str, Arms]:
 
 def bernoulli(share: float) -> Arms:
     means = [0.75, 0.4, 0.2]
-    possible = bestarm.bernoulli_variances(means)
-    return bestarm.BernoulliArms(means, possible.smallest + share * (possible.independent - possible.smallest))
+    possible = bernoulli_variances(means)
+    return BernoulliArms(means, possible.smallest + share * (possible.independent - possible.smallest))
 
 
 def opposed(wins: int = 65) -> Arms:
     """Two arms that win where the other loses, the first so many times in a hundred."""
-    return bestarm.TableArms([[1.0, 0.0]] * wins + [[0.0, 1.0]] * (100 - wins))
+    return TableArms([[1.0, 0.0]] * wins + [[0.0, 1.0]] * (100 - wins))
 
 
 def bounded_clusters() -> Arms:
@@ -62,13 +63,13 @@ def bounded_clusters() -> Arms:
     items = np.repeat(np.random.default_rng(0).random((400, 2)) < [0.6, 0.8], 2, axis=1).astype(np.float64)
     items[:120, 0] = 0.0
     items[:160, 3] = 0.0
-    return bestarm.TableArms(items)
+    return TableArms(items)
 
 
 def rare_wins() -> Arms:
     """The best arm is a little behind in most rounds and far ahead in few: until one comes it seems to be worse."""
     best, steady, noisy = [1.0] * 3 + [0.42] * 17, [0.5] * 20, [0.0] * 14 + [1.0] * 6
-    return bestarm.TableArms(np.column_stack([best, steady, noisy]))
+    return TableArms(np.column_stack([best, steady, noisy]))
 
 
 def bounded_laws() -> dict[str, Arms]:
@@ -80,22 +81,22 @@ def bounded_laws() -> dict[str, Arms]:
     }
 
 
-def pairwise(comparison: Comparison, keep: float = 1.0, max_rounds: int | None = None) -> bestarm.PairwiseBAI:
-    return bestarm.PairwiseBAI(DELTA, comparison, keep=keep, max_rounds=max_rounds)
+def pairwise(comparison: Comparison, keep: float = 1.0, max_rounds: int | None = None) -> PairwiseBAI:
+    return PairwiseBAI(DELTA, comparison=comparison, keep=keep, max_rounds=max_rounds)
 
 
 def cells() -> dict[str, tuple[Algorithm, Arms]]:
     gaussian: dict[str, Algorithm] = {
         "PairwiseBAI": pairwise(GaussianBernstein()),
         "PairwiseBAI, kept arms": pairwise(GaussianBernstein(), keep=2.0),
-        "HoeffdingRace": bestarm.HoeffdingRace(DELTA, 1.0),
-        "LUCB": bestarm.LUCB(DELTA, 1.0),
-        "VarianceRace": bestarm.VarianceRace(DELTA),
+        "HoeffdingRace": HoeffdingRace(DELTA, variances=1.0),
+        "LUCB": LUCB(DELTA, variances=1.0),
+        "VarianceRace": VarianceRace(DELTA),
     }
-    kim_nelson: dict[str, Algorithm] = {"KimNelson": bestarm.KimNelson(DELTA, indifference_zone=0.5)}
+    kim_nelson: dict[str, Algorithm] = {"KimNelson": KimNelson(DELTA, indifference_zone=0.5)}
     bounded: dict[str, Algorithm] = {
         "PairwiseBAI bounded": pairwise(EmpiricalBernstein()),
-        "VarianceRace bounded": bestarm.VarianceRace(DELTA, rewards="bounded"),
+        "VarianceRace bounded": VarianceRace(DELTA, rewards="bounded"),
     }
     near_ties = gaussian_laws(NEAR_TIE)
     return {
@@ -107,9 +108,12 @@ def cells() -> dict[str, tuple[Algorithm, Arms]]:
         "PairwiseBAI bounded, horizon, near tie": (pairwise(EmpiricalBernstein(), max_rounds=HORIZON), opposed(51)),
         "PairwiseBAI bounded, horizon, rare wins": (pairwise(EmpiricalBernstein(), max_rounds=HORIZON), rare_wins()),
         # Small zones make long games, which err almost as often as they may: no overshoot helps.
-        "KimNelson, small zone, two arms": (bestarm.KimNelson(DELTA, 0.1), correlated(0.1, 0.0, n_arms=2)),
-        "KimNelson, small zone, five arms": (bestarm.KimNelson(DELTA, 0.1), correlated(0.1, 0.0, n_arms=5)),
-        "KimNelson, small zone, strongly correlated": (bestarm.KimNelson(DELTA, 0.02), correlated(0.02, 0.95)),
+        "KimNelson, small zone, two arms": (KimNelson(DELTA, indifference_zone=0.1), correlated(0.1, 0.0, n_arms=2)),
+        "KimNelson, small zone, five arms": (KimNelson(DELTA, indifference_zone=0.1), correlated(0.1, 0.0, n_arms=5)),
+        "KimNelson, small zone, strongly correlated": (
+            KimNelson(DELTA, indifference_zone=0.02),
+            correlated(0.02, 0.95),
+        ),
     }
 
 
@@ -150,7 +154,7 @@ def test_a_fixed_level_test_looked_at_every_round_is_found_out(law: str) -> None
 
 
 def test_kim_nelson_promises_nothing_below_its_zone() -> None:
-    assert errors_contradict_delta(bestarm.KimNelson(DELTA, 0.5), correlated(0.05, 0.0), seed=1)
+    assert errors_contradict_delta(KimNelson(DELTA, indifference_zone=0.5), correlated(0.05, 0.0), seed=1)
 
 
 def test_twice_the_promised_error_rate_would_be_found_out() -> None:

@@ -67,7 +67,7 @@ def test_the_arm_that_failed_is_disqualified_and_no_other(bad: str, on: str) -> 
         return together(arms, item)
 
     evaluate = together if on == "here" else later
-    result = run(evaluate, ARMS, range(200), bounds=(0, 1), jointly=True, on_error="disqualify", in_flight=1)
+    result = run(evaluate, ARMS, range(200), bounds=(0, 1), jointly=True, on_error="disqualify", rounds_in_flight=1)
     assert [(gone.arm, gone.round) for gone in result.disqualified] == [(bad, 3)]
     assert all(bad not in arms for arms in together.calls[3:])
     assert result.best == ("b" if bad == "c" else "c")

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bestarm import ConvexBAI, Portfolio, board
+from bestarm import board
+from bestarm.algorithms import ConvexBAI
+from bestarm.comparisons import Portfolio
 from bestarm.comparisons.wealth import CAP
 from bestarm.kernels import (
     affine,
@@ -251,7 +253,7 @@ def test_a_portfolio_loses_no_more_than_the_cap_in_a_round(pool: int) -> None:
     steps = 0.01 * np.ones(22)
     steps[20:] = -1.0
     rows = np.column_stack([np.where(steps < 0, 1.0, 0.0), np.where(steps < 0, 0.0, 0.01)])
-    game = ConvexBAI(0.05, Portfolio(pool=pool)).start(2)
+    game = ConvexBAI(0.05, comparison=Portfolio(pool=pool)).start(2)
     evidence = game.evidence  # type: ignore[attr-defined]
     game.play(rows[:21])
     before, bet = evidence.state.folio.log_wealth[0], evidence.state.folio.bets[0, 1]

@@ -40,6 +40,6 @@ def test_text_is_no_number() -> None:
     race = Race(["1", "2"], items=range(50), bounds=(0, 1))
     todo = race.ask()[0]
     with pytest.raises(ValueError, match=r"there is no arm 1: the arms are 1, 2"):
-        race.tell(todo, {1: 0.5})
+        race.tell(todo, {1: 0.5})  # type: ignore[dict-item]
     race.tell(todo, {"1": 0.25, "2": 0.75})
     assert race.result().scores.tolist() == [[0.25, 0.75]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import bestarm
+from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.comparisons import PairBoundary
 
 Floats = NDArray[np.float64]
@@ -94,8 +94,8 @@ class FixedLead(PairBoundary):
         return slopes, np.full_like(slopes, 5.0)
 
 
-def played(rows: Floats, first_look: int = NEVER, keep: float = 1.0, block: int | None = None) -> bestarm.Game:
-    game = bestarm.PairwiseBAI(0.1, FixedLead(first_look), keep=keep).start(rows.shape[1])
+def played(rows: Floats, first_look: int = NEVER, keep: float = 1.0, block: int | None = None) -> Game:
+    game = PairwiseBAI(0.1, comparison=FixedLead(first_look), keep=keep).start(rows.shape[1])
     step = block or len(rows)
     for start in range(0, len(rows), step):
         game.play(rows[start : start + step])
@@ -103,7 +103,7 @@ def played(rows: Floats, first_look: int = NEVER, keep: float = 1.0, block: int 
     return game
 
 
-def board_squares(game: bestarm.Game) -> Floats:
+def board_squares(game: Game) -> Floats:
     """The board's sums of squares by arm, with those of the arms themselves on the diagonal."""
     board = game.evidence.board  # type: ignore[attr-defined]
     lower = np.tril(board.squares, k=-1)

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import bestarm
+from bestarm.algorithms import LUCB, ConvexBAI
 from bestarm.cli import app
+from bestarm.comparisons import ConvexBernstein, StudentMixture
 from bestarm.report.figure import lead_history
 from bestarm.report.page import _number, _ticks, page
 from bestarm.report.pairing import pairing
@@ -82,28 +84,28 @@ def recorded(table: Table | None = None, **more: Any) -> Any:
 
 def race(evaluate: Callable[..., float] = looked_up, items: Any = range(400), arms: Any = NAMES, **more: Any) -> Any:
     usual: Any = {"bounds": (0, 1), "progress": False}
-    return bestarm.race(evaluate, arms, items, **usual | more)
+    return bestarm.race(evaluate, arms=arms, items=items, **usual | more)
 
 
 SAME = 0.85 + np.array([np.random.default_rng(k).permutation(20) for k in range(3)]).T / 200  # in three orders
 CASES: dict[str, Callable[[], Any]] = {
     "bounded pool": recorded,
     "bounded stream": lambda: race(items=iter(range(400))),
-    "gaussian": lambda: recorded(bounds=None, delta=0.01),
+    "gaussian": lambda: recorded(bounds=None, comparison=StudentMixture(), delta=0.01),
     "zone": lambda: recorded(indifference_zone=0.05),
     "epsilon": lambda: recorded(epsilon=0.2),
     "disqualified": lambda: race(failing, on_error="disqualify"),
     "worst": lambda: race(failing, on_error="worst"),
     "lower": lambda: recorded(lower_is_better=True),
-    "undecided": lambda: race(max_queries=100),
-    "nothing known": lambda: bestarm.Race(NAMES, range(400), bounds=(0, 1)).result(),
+    "undecided": lambda: race(max_evaluations=100),
+    "nothing known": lambda: bestarm.Race(NAMES, items=range(400), bounds=(0, 1)).result(),
     "one left": lambda: race(lambda arm, item: 0.5 if arm == "bob" else 1 / 0, on_error="disqualify"),
     "one round": lambda: race(items=iter(range(1))),
     "two rounds": lambda: recorded(scores(2)),
-    "in flight": lambda: race(in_flight=4),
-    "lucb": lambda: race(items=None, bounds=None, algorithm=bestarm.LUCB(0.1, 0.03)),
-    "convex bernstein": lambda: recorded(bounds=None, algorithm=bestarm.ConvexBAI(0.1, bestarm.ConvexBernstein())),
-    "portfolio": lambda: recorded(algorithm=bestarm.ConvexBAI(0.1)),
+    "in flight": lambda: race(rounds_in_flight=4),
+    "lucb": lambda: race(items=None, bounds=None, algorithm=LUCB(0.1, variances=0.03)),
+    "convex bernstein": lambda: recorded(bounds=None, algorithm=ConvexBAI(0.1, comparison=ConvexBernstein())),
+    "portfolio": lambda: recorded(algorithm=ConvexBAI(0.1)),
     "tied": lambda: recorded(np.full((7, 3), 0.5)),
     "tied up to rounding": lambda: recorded(SAME, lower_is_better=True),
     "two arms": lambda: recorded(scores(n_arms=2)),
@@ -140,24 +142,25 @@ def test_the_page_is_well_formed_loads_nothing_and_lacks_no_number(case: str) ->
 def test_the_page_says_verdict_cost_facts_and_a_row_for_every_arm(case: str) -> None:
     result, tree = result_of(case), page_of(case)
     (heading,), title = tree.iter("h1"), text_of(next(tree.iter("title")))
-    assert text_of(heading) == " ".join(result.verdict.split())
+    below = text_of(next(tree.iter("p"))) if result.leader is not None else ""
+    assert f"{text_of(heading)} {below}".strip() == " ".join(result.verdict.split())
     assert len(title) <= 125
     assert text_of(heading).startswith(title.removesuffix("...") or "nothing")
     everything = f"; evaluating everything takes {len(result.arms) * (result.settings.n_items or 0):,}: "
     saved = [] if result.saved is None else [f"{100 * result.saved:.1f}%"]
     said = f"{everything}{saved[0]} saved." if saved else "."
     assert (
-        text_of(of_class(tree, "soft", "p")[0])
-        == f"{result.n_queries:,} evaluations in {result.n_rounds:,} rounds{said}"
+        text_of(of_class(tree, "soft", "p")[0]).replace("rounds", "round")
+        == f"{result.n_evaluations:,} evaluations in {result.n_rounds:,} round{said}"
     )
     facts = [text_of(fact) for fact in of_class(tree, "facts", "ul")[0].iter("b")]
     regret, standing = result.regret_bound, f"{len(result.candidates)} of {len(result.arms)}"
     bound = "unknown" if math.isnan(regret) else "unlimited" if math.isinf(regret) else f"{regret:.3g}"
     known = [*saved, standing, bound] if result.n_rounds else [standing]
-    assert facts == [f"{result.n_queries:,}", *known]
+    assert facts == [f"{result.n_evaluations:,}", *known]
     rows = [list(row) for row in next(tree.iter("tbody"))]
     assert [text_of(row[0]) for row in rows] == [str(k) for k in range(1, len(result.arms) + 1)]
-    assert [row[1].text for row in rows] == [str(record["arm"]) for record in result.to_records()]
+    assert [row[1].text for row in rows] == [str(record.arm) for record in result.records]
 
 
 def near(text: str, value: float, digits: int) -> bool:
@@ -170,23 +173,23 @@ def test_the_table_holds_means_items_and_distances_of_the_scores(case: str) -> N
     own = dict(zip(result.arms, result.scores.T.tolist(), strict=True))
     ends = {out.arm: f"out in round {out.round}, beaten by {out.by}" for out in result.eliminations}
     ends |= {out.arm: f"disqualified in round {out.round}: {out.failure}" for out in result.disqualified}
-    ends |= dict.fromkeys(result.candidates, "candidate") | {result.best: "leader" if case == "undecided" else "best"}
+    ends |= dict.fromkeys(result.candidates, "candidate") | {result.leader: "leader" if case == "undecided" else "best"}
     for _, name, mean, items, behind in next(page_of(case).iter("tbody")):
         used = [value for value in own[name.text] if not math.isnan(value)]
-        leads = [a - b for a, b in zip(own[result.best], own[name.text], strict=True) if not math.isnan(a - b)]
+        leads = [a - b for a, b in zip(own[result.leader], own[name.text], strict=True) if not math.isnan(a - b)]
         assert (text_of(items), text_of(name[0])) == (str(len(used)), ends[name.text])
         assert near(text_of(mean), statistics.fmean(used), 4) if used else text_of(mean) == ""
-        first = name.text == result.best or not leads
+        first = name.text == result.leader or not leads
         assert text_of(behind) == "" if first else near(text_of(behind), sign * statistics.fmean(leads), 3)
 
 
 FIRST = "With probability at least {} the best arm is never dropped. This holds at all times at once: watching the race"
-SCORES = "in [0, 1] and that the items come in random order (a pool) or independently of each other; nothing else about"
-NORMAL = "It assumes that the items are independent and the differences of scores Gaussian. Real scores are only nearly"
-POOL = "the arm with the best mean over the 400 items of this race, which were taken in random order; about other items"
-LAW = "The best is the arm with the best mean over the law that the items come from."
-EPSILON = "to be within 0.2 of the best; that is then right with probability at least 0.95."
-ZONE = "All this holds under the promise that the best arm leads by 0.05 or more, and is void without it."
+SCORES = "This assumes that all scores lie in [0, 1] and the items "
+NORMAL = "This assumes that the items are independent of each other and the differences of scores nearly Gaussian: "
+POOL = "the best mean over the 400 items of this race, which were taken in random order; it says nothing about"
+LAW = "The best is the arm with the best mean over all items that could have come up."
+EPSILON = "to be at most 0.2 from the best; this is then true with probability at least 0.95."
+ZONE = "All this assumes that the best arm leads by at least 0.05; otherwise nothing is guaranteed."
 FAILED = "Arms that could not be evaluated were disqualified: the best of all may be among these."
 GUARANTEES = {
     "bounded pool": ["0.95", SCORES, POOL],
@@ -198,7 +201,7 @@ GUARANTEES = {
     "worst": ["0.95", SCORES, POOL, "Evaluations that failed count as the worst score."],
     "lucb": [
         "0.9",
-        "It assumes that the items are independent and the scores of each arm Gaussian, or sub-Gaussian",
+        "This assumes that the items are independent of each other and the scores of each arm Gaussian, or",
         LAW,
     ],
     "portfolio": ["0.9", SCORES, LAW],
@@ -215,11 +218,16 @@ def test_the_page_says_what_is_guaranteed_and_assumed(case: str) -> None:
 
 def test_the_page_says_the_settings_so_that_the_race_can_be_repeated() -> None:
     plain = {"rule": "PairwiseBAI with Betting", "delta": "0.05", "items": "400 in random order", "scores in": "0 to 1"}
-    plain |= {"better is": "higher", "rounds in flight": "1", "failed evaluations": "raise", "seed": "0"}
+    plain |= {"better is": "higher", "rounds in flight": "1", "if an evaluation fails": "raise", "seed": "0"}
     more: Any = {"epsilon": 0.01, "indifference_zone": 0.02, "lower_is_better": True, "seed": 12345, "delta": 0.1}
-    other = race(items=iter(range(9)), in_flight=3, on_error="worst", max_queries=40_000, **more)
+    other = race(items=iter(range(9)), rounds_in_flight=3, on_error="worst", max_evaluations=40_000, **more)
     changed = {"delta": "0.1", "items": "stream", "better is": "lower", "epsilon": "0.01", "indifference zone": "0.02"}
-    changed |= {"rounds in flight": "3", "failed evaluations": "worst", "seed": "12345", "max queries": "40,000"}
+    changed |= {
+        "rounds in flight": "3",
+        "if an evaluation fails": "worst",
+        "seed": "12345",
+        "most evaluations": "40,000",
+    }
     for tree, expected in ((page_of("bounded pool"), plain), (parsed(other), plain | changed)):
         assert dict(zip(map(text_of, tree.iter("dt")), map(text_of, tree.iter("dd")), strict=True)) == expected
     exact = parsed(recorded(1e6 * scores(), bounds=(-0.1234567, 1_048_576), delta=0.0123456789))
@@ -352,8 +360,8 @@ def slow_growth(lead: float, variance: float, bounded: bool) -> float:
 def slow_without(result: Any) -> float:
     by, rounds, rule = {out.arm: out.by for out in result.eliminations}, {}, result.settings.algorithm
     for k, arm in enumerate(result.arms):
-        if arm != result.best:
-            a, b = shared(result, k, result.arms.index(by.get(arm, result.best))).T.tolist()
+        if arm != result.leader:
+            a, b = shared(result, k, result.arms.index(by.get(arm, result.leader))).T.tolist()
             apart = statistics.pvariance(a) + statistics.pvariance(b)
             together = statistics.pvariance([x - y for x, y in zip(a, b, strict=True)])
             lead = abs(statistics.fmean(a) - statistics.fmean(b)) + (0.0 if arm in by else rule.epsilon)
@@ -362,21 +370,25 @@ def slow_without(result: Any) -> float:
     return float(sum(rounds.values()) + max(rounds.values()))
 
 
-@pytest.mark.parametrize("more", [{}, {"bounds": None}, {"lower_is_better": True}, {"epsilon": 0.05}], ids=str)
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"bounds": None, "comparison": StudentMixture()}, {"lower_is_better": True}, {"epsilon": 0.05}],
+    ids=str,
+)
 def test_correlations_and_evaluations_without_pairing_are_those_of_a_slow_reference(more: dict[str, Any]) -> None:
     result = recorded(mixed(), **more)
     found, tree = pairing(result), parsed(result)
     slow = np.array([[1.0 if i == j else slow_correlation(shared(result, i, j)) for j in range(5)] for i in range(5)])
     np.testing.assert_allclose(found.correlation, slow, rtol=1e-9)
     assert np.isnan(slow[2]).sum() == 4
-    assert found.with_pairing == result.n_queries
+    assert found.with_pairing == result.n_evaluations
     assert found.without == pytest.approx(slow_without(result), rel=1e-9)
-    said = text_of(list(tree.iter("p"))[2])
+    said = text_of(list(tree.iter("p"))[3])
     median = statistics.median(value for value in slow[np.tril_indices(5, -1)] if not math.isnan(value))
     assert near(said.split("correlated: ")[1].split()[0], median, 2)
-    assert f"The {result.n_queries:,} evaluations that counted were made on the same items; with different" in said
+    assert f"The {result.n_evaluations:,} evaluations that counted were made on the same items; with different" in said
     assert f"about {found.without:,.0f} (" in said
-    assert near(said.split("(")[1].split()[0], found.without / result.n_queries, 2)
+    assert near(said.split("(")[1].split()[0], found.without / result.n_evaluations, 2)
     assert len(list(page_of("200 arms").iter("rect"))) == 24**2
     assert len(list(page_of("tied").iter("rect"))) == 0  # nothing varies
     for rect in list(tree.iter("svg"))[1].iter("rect"):
@@ -390,13 +402,13 @@ def test_correlations_and_evaluations_without_pairing_are_those_of_a_slow_refere
 
 @pytest.mark.parametrize("size", [1e-90, 1e90])
 def test_correlations_do_not_depend_on_the_unit_of_the_scores(size: float) -> None:
-    found, usual = (pairing(recorded(unit * mixed(), bounds=None)) for unit in (size, 1.0))
+    found, usual = (pairing(recorded(unit * mixed(), bounds=None, comparison=StudentMixture())) for unit in (size, 1.0))
     np.testing.assert_allclose(found.correlation, usual.correlation, rtol=1e-9)
     assert found.without == pytest.approx(usual.without, rel=1e-6)
 
 
 def test_a_warning_about_the_data_is_not_repeated_by_the_page() -> None:
-    result = recorded((scores() > 0.45).astype(float), bounds=None)
+    result = recorded((scores() > 0.45).astype(float), bounds=None, comparison=StudentMixture())
     with warnings.catch_warnings(action="error"):
         page(result)
 
@@ -406,7 +418,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     race(store="race.sqlite")
-    race(store="stopped.sqlite", max_queries=100)
+    race(store="stopped.sqlite", max_evaluations=100)
     return tmp_path
 
 
@@ -416,13 +428,13 @@ def test_report_writes_the_page_of_a_race_on_disk(folder: Path, name: str) -> No
     target = folder / ("far " * 30) / "page.html"
     target.parent.mkdir()
     ended = CliRunner().invoke(app, ["report", f"{name}.sqlite", "-o", str(target)])
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    same = race(max_queries=None if name == "race" else 100)
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    same = race(max_evaluations=None if name == "race" else 100)
     assert target.read_text(encoding="utf-8") == page(same) == page(bestarm.load_result(f"{name}.sqlite"))
-    assert CliRunner().invoke(app, ["report", f"{name}.sqlite"]).stdout == "Wrote race.html.\n"
+    assert CliRunner().invoke(app, ["report", f"{name}.sqlite"]).stderr == "Wrote race.html.\n"
     assert (folder / "race.html").read_bytes() == target.read_bytes()
     assert (folder / f"{name}.sqlite").read_bytes() == before
-    assert ended.stdout == f"Wrote {target}.\n"
+    assert ended.stderr.replace("\n", "") == f"Wrote {target}.".replace("far  ", "far ")
 
 
 BAD = {
@@ -450,5 +462,5 @@ def test_report_refuses_in_one_line_and_loses_nothing(folder: Path, words: str) 
 def test_the_demo_ends_with_its_page_and_says_where(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bestarm.experiments.compressors.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
     ended = CliRunner().invoke(app, ["demo", "--output", "out", "--quiet"])
-    assert (ended.exit_code, "out/report.html" in ended.stdout.splitlines()[-1]) == (0, True)
+    assert (ended.exit_code, "out/report.html" in ended.stderr.splitlines()[-1]) == (0, True)
     assert (folder / "out/report.html").read_text(encoding="utf-8") == page(bestarm.load_result("out/race.sqlite"))

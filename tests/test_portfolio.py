@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import Betting, ConvexBAI, Game, PairwiseBAI, Portfolio
+from bestarm.algorithms import ConvexBAI, Game, PairwiseBAI
+from bestarm.arms import TableArms
+from bestarm.comparisons import Betting, Portfolio
 from games import feed, intervals_of, outcome, regret_of
 from naive import Matrix
 from naive_convex import PortfolioRace, Vector, growth_optimal_bets, portfolio_race, renewals
@@ -114,7 +116,7 @@ def test_random_games_are_played_as_the_reference_plays_them() -> None:
         assert race.closest > 1e-9  # beyond what rounding can decide
         assert not race.by_rounding
         assert min(race.wealth) > 0
-        game = ConvexBAI(delta, portfolio, **given).start(K)
+        game = ConvexBAI(delta, comparison=portfolio, **given).start(K)
         feed(rng, game, rows)
         assert outcome(game) == expected_outcome(race)
         out = [one for one in game.eliminations if one.arm in race.margins]
@@ -122,7 +124,7 @@ def test_random_games_are_played_as_the_reference_plays_them() -> None:
         assert all(one.weights is None for one in game.eliminations)
         seen.update(games=1, eliminations=len(out), by_portfolio=race.by_portfolio, pool=portfolio.pool is not None)
         seen.update([str(race.reason())])
-    reasons = ["decided", "within epsilon", "pool exhausted", "budget", "None"]
+    reasons = ["decided", "within epsilon", "all items used", "budget", "None"]
     assert min(seen["eliminations"], seen["by_portfolio"], seen["pool"]) >= 100
     assert {reason: seen[reason] for reason in reasons if seen[reason] < 10} == {}
 
@@ -131,7 +133,7 @@ def test_random_games_are_played_as_the_reference_plays_them() -> None:
 def test_the_bets_are_the_growth_optimal_ones_of_the_last_renewal(K: int) -> None:
     rng, n = np.random.default_rng(K), 120
     rows = 2 * an_average_less_a_gap(rng, n, K) - 1
-    game = ConvexBAI(1e-12, Portfolio(bounds=(-1.0, 1.0))).start(K)
+    game = ConvexBAI(1e-12, comparison=Portfolio(bounds=(-1.0, 1.0))).start(K)
     for t in range(1, n + 1):
         before = portfolio_bets(game)
         game.tell(rows[t - 1, game.ask()])
@@ -154,7 +156,7 @@ def test_wealth_is_never_negative_whatever_the_rewards(pool: int | None) -> None
     worst, rng = INF, np.random.default_rng(1)
     for _ in range(20):
         K = int(rng.integers(2, 6))
-        game = ConvexBAI(1e-12, Portfolio(pool=pool)).start(K)
+        game = ConvexBAI(1e-12, comparison=Portfolio(pool=pool)).start(K)
         game.play(np.linspace(0.4, 0.6, K) + rng.uniform(-0.05, 0.05, (int(rng.integers(8, 80)), K)))
         for _ in range(60):
             most = np.argmax(portfolio_bets(game).sum(axis=1))
@@ -179,7 +181,7 @@ def after(rows: Matrix, algorithm: ConvexBAI) -> Game:
 def test_the_bets_of_a_round_do_not_depend_on_its_rewards(t: int, pool: int | None) -> None:
     """Whatever the last row, the wealth grows by ``1 + <b, D - y>`` with the bets that stood before it."""
     rng, K = np.random.default_rng(t), 4
-    algorithm = ConvexBAI(1e-9, Portfolio(pool=pool))
+    algorithm = ConvexBAI(1e-9, comparison=Portfolio(pool=pool))
     rows = plain(rng, t, K)
     before = after(rows[:-1], algorithm)
     bets, grown = portfolio_bets(before), []
@@ -228,7 +230,7 @@ def test_against_the_best_arm_a_round_gains_nothing_on_average(K: int) -> None:
 def test_against_the_best_arm_of_a_pool_what_is_left_of_it_gains_nothing_on_average(K: int) -> None:
     """All orders of the last items, with bets that stand: the first eight items are seen, and bad for the best arm."""
     rng, bet, grew, pool = np.random.default_rng(3), 0, 0, 12
-    algorithm = ConvexBAI(1e-9, Portfolio(pool=pool))
+    algorithm = ConvexBAI(1e-9, comparison=Portfolio(pool=pool))
     for _ in range(15):
         items = rng.choice([0.0, 0.25, 0.5, 1.0], (pool, K))
         items[:, 0] += np.maximum(0.0, (items.mean(axis=0) - items[:, 0].mean()).max() - rng.choice([0.0, -0.01]))
@@ -340,8 +342,8 @@ def test_what_pairs_show_at_half_delta_is_shown(pool: int | None) -> None:
         maker = noise_first if rng.random() < 0.5 else MAKERS[rng.integers(len(MAKERS))]
         rows = maker(rng, 400, int(rng.integers(2, 7)))
         K, delta = rows.shape[1], float(rng.choice([0.5, 0.05]))
-        pairs = PairwiseBAI(delta / 2, Betting(pool=pool)).start(K)
-        mixed = after(rows, ConvexBAI(delta, Portfolio(pool=pool)))
+        pairs = PairwiseBAI(delta / 2, comparison=Betting(pool=pool)).start(K)
+        mixed = after(rows, ConvexBAI(delta, comparison=Portfolio(pool=pool)))
         pairs.play(rows)
         (t_pairs, by_pairs), (t_mixed, by_mixed) = first_eliminations(pairs), first_eliminations(mixed)
         assert t_mixed <= t_pairs
@@ -354,7 +356,7 @@ def test_an_arm_that_follows_an_average_is_out_far_sooner_than_by_pairs() -> Non
     rng, rounds = np.random.default_rng(6), Counter[str]()
     for _ in range(5):
         rows = an_average_less_a_gap(rng, 20_000, 5, gap=0.01)
-        pairs, mixed = PairwiseBAI(0.05, Betting()).start(5), after(rows, ConvexBAI(0.05))
+        pairs, mixed = PairwiseBAI(0.05, comparison=Betting()).start(5), after(rows, ConvexBAI(0.05))
         pairs.play(rows)
         for name, game in [("pairs", pairs), ("mixed", mixed)]:
             rounds[name] += next(one.round for one in game.eliminations if one.arm == 0)
@@ -369,7 +371,7 @@ def test_the_regret_bound_reaches_epsilon_when_the_game_ends_within_it(pool: int
     rng, reasons = np.random.default_rng(7), Counter[str | None]()
     for _ in range(10):
         rows = np.clip(rng.normal([0.5, 0.5, 0.3], 0.1, (3000, 3)), 0, 1)
-        game = ConvexBAI(0.1, Portfolio(pool=pool), epsilon=0.05).start(3)
+        game = ConvexBAI(0.1, comparison=Portfolio(pool=pool), epsilon=0.05).start(3)
         bounds = []
         while not game.finished:
             game.play(rows[game.n_rounds : game.n_rounds + 1])
@@ -384,7 +386,7 @@ def test_the_regret_bound_reaches_epsilon_when_the_game_ends_within_it(pool: int
 def test_the_regret_bound_is_that_of_the_pairs_at_half_delta() -> None:
     """The portfolio says nothing about single differences; the bets on these have half of the wealth."""
     rows = np.random.default_rng(8).random((300, 3))
-    mixed, pairs = after(rows, ConvexBAI(0.1)), PairwiseBAI(0.05, Betting()).start(3)
+    mixed, pairs = after(rows, ConvexBAI(0.1)), PairwiseBAI(0.05, comparison=Betting()).start(3)
     pairs.play(rows)
     assert mixed.candidates == pairs.candidates == (0, 1, 2)
     assert regret_of(mixed) == pytest.approx(regret_of(pairs), abs=1e-10)
@@ -415,7 +417,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> No
 
 
 def test_rewards_out_of_bounds_are_refused() -> None:
-    game = ConvexBAI(0.1, Portfolio(bounds=(-2.0, 3.0))).start(2)
+    game = ConvexBAI(0.1, comparison=Portfolio(bounds=(-2.0, 3.0))).start(2)
     game.ask()
     with pytest.raises(ValueError, match=r"^rewards must be finite and lie in \[-2, 3\], got 3.5 for arm 1 in round 1"):
         game.tell([-2.0, 3.5])
@@ -424,13 +426,13 @@ def test_rewards_out_of_bounds_are_refused() -> None:
 def test_it_is_the_default_and_brought_into_shape() -> None:
     portfolio = Portfolio(bets=[0.5, 0.1], weights=[3, 1], bounds=(0, 2))
     assert (portfolio.bets, portfolio.weights, portfolio.bounds) == ((0.5, 0.1), (0.75, 0.25), (0.0, 2.0))
-    assert portfolio.pairs == Betting((0.5, 0.1), (0.75, 0.25), (0.0, 2.0))
-    assert ConvexBAI() == ConvexBAI(0.05, Portfolio())
-    assert hash(portfolio) == hash(Portfolio((0.5, 0.1), (3.0, 1.0), (0.0, 2.0)))
+    assert portfolio.pairs == Betting(bets=(0.5, 0.1), weights=(0.75, 0.25), bounds=(0.0, 2.0))
+    assert ConvexBAI() == ConvexBAI(0.05, comparison=Portfolio())
+    assert hash(portfolio) == hash(Portfolio(bets=(0.5, 0.1), weights=(3.0, 1.0), bounds=(0.0, 2.0)))
 
 
 def test_it_can_be_simulated() -> None:
-    arms = bestarm.TableArms(an_average_less_a_gap(np.random.default_rng(9), 500, 4, gap=0.3))
-    sim = bestarm.simulate(ConvexBAI(0.1, epsilon=0.3), arms, 20, seed=0, progress=False)
+    arms = TableArms(an_average_less_a_gap(np.random.default_rng(9), 500, 4, gap=0.3))
+    sim = bestarm.simulate(ConvexBAI(0.1, epsilon=0.3), arms, repetitions=20, seed=0, progress=False)
     assert sim.answered.all()
     assert np.all(arms.means[sim.winners] > arms.means.max() - 0.3)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import bestarm
-from bestarm import LUCB, GaussianBernstein, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.algorithms import LUCB, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.algorithms.game import Algorithm
+from bestarm.comparisons import GaussianBernstein
 
 Floats = NDArray[np.float64]
 
@@ -53,21 +53,21 @@ MakeAlgorithm = Callable[[tuple[float, ...]], Algorithm]
 
 PAIRWISE_GAUSSIAN: dict[str, MakeAlgorithm] = {
     f"PairwiseBAI {f}, keep {keep:g}": lambda _, keep=keep, f=f: PairwiseBAI(  # type: ignore[misc]
-        DELTA, GaussianBernstein(f), keep=keep
+        DELTA, comparison=GaussianBernstein(f=f), keep=keep
     )
     for keep in (1.0, 1.5, 2.0, 82.0)
     for f in ("proved", "published")
 }
 ALGORITHMS: dict[str, MakeAlgorithm] = {
     **PAIRWISE_GAUSSIAN,
-    "HoeffdingRace": lambda variances: HoeffdingRace(DELTA, variances),
-    "LUCB": lambda variances: LUCB(DELTA, variances),
+    "HoeffdingRace": lambda variances: HoeffdingRace(DELTA, variances=variances),
+    "LUCB": lambda variances: LUCB(DELTA, variances=variances),
     "VarianceRace": lambda _: VarianceRace(DELTA),
-    "KimNelson": lambda _: KimNelson(DELTA, 0.3, first_rounds=5),
+    "KimNelson": lambda _: KimNelson(DELTA, indifference_zone=0.3, min_rounds=5),
 }
 
 
-def played(name: str, table: Table, rows: Floats | None = None) -> bestarm.Game:
+def played(name: str, table: Table, rows: Floats | None = None) -> Game:
     game = ALGORITHMS[name](table.variances).start(table.n_arms)
     rows = table.rows if rows is None else rows
     assert game.play(rows) == game.n_rounds
@@ -75,7 +75,7 @@ def played(name: str, table: Table, rows: Floats | None = None) -> bestarm.Game:
     return game
 
 
-def outcome(game: bestarm.Game) -> dict[str, Any]:
+def outcome(game: Game) -> dict[str, Any]:
     """All but the numbers that a shift or a change of scale may touch."""
     return {
         "reason": game.reason,
@@ -89,7 +89,7 @@ def outcome(game: bestarm.Game) -> dict[str, Any]:
     }
 
 
-def margins(game: bestarm.Game) -> list[float]:
+def margins(game: Game) -> list[float]:
     return [e.margin for e in game.eliminations]
 
 

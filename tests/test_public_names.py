@@ -1,27 +1,30 @@
 """The public names: all there, all documented, and changed only on purpose (docs/design.md, Rules)."""
 
 import inspect
+import pkgutil
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import bestarm
 import bestarm.testing
-from bestarm import algorithms, arms, comparisons, complexity
+from bestarm import algorithms, arms, comparisons, complexity, racing, simulation
 
 PUBLIC = {
     bestarm: """
-        LUCB Algorithm Arms BernoulliArms Betting Comparison ConvexBAI ConvexBernstein ConvexBoundary DataWarning
-        Disqualification Elimination EliminationGame EmpiricalBernstein EvaluationError Game GaussianArms
-        GaussianBernstein Guarantee HoeffdingRace Intervals KimNelson PairBoundary PairwiseBAI Plan PoolArms Portfolio
-        Race RaceResult RaceSettings Record Round ScoreTable Simulation Store StoreError StoredRace StudentMixture
-        TableArms VarianceRace __version__ bernoulli_variances clustered_arms complexity equicorrelated_arms
-        gaussian_worst_case_arms load_result plan race race_commands race_table read_table simulate
+        AssumptionWarning BestarmError EvaluationError Plan Race RaceResult Round ScoreTable StoreError __version__
+        load_result plan race race_commands race_table read_table simulate
         """,
     algorithms: """
-        LUCB Algorithm ConvexBAI DataWarning Elimination EliminationGame Game Guarantee HoeffdingRace Intervals
-        KimNelson PairwiseBAI VarianceRace
+        LUCB Algorithm ConvexBAI Elimination EliminationGame Game Guarantee HoeffdingRace Intervals KimNelson Lead
+        PairwiseBAI Reason VarianceRace
         """,
+    racing: """
+        ArmRecord Disqualification RaceSettings Record RoundRow ScoreRow Standing Store StoredRace
+        """,
+    simulation: "Simulation simulate",
     comparisons: """
         Betting Boundary Comparison ConvexBernstein ConvexBoundary EmpiricalBernstein Evidence GaussianBernstein Goal
         PairBoundary Portfolio StudentMixture
@@ -38,7 +41,7 @@ PUBLIC = {
         ALGORITHM_PROPERTIES COMPARISON_PROPERTIES ConformanceError Trial check_algorithm check_comparison
         """,
 }
-CONSTANTS = {"__version__", "ALGORITHM_PROPERTIES", "COMPARISON_PROPERTIES"}  # values, of no module
+CONSTANTS = {"__version__", "ALGORITHM_PROPERTIES", "COMPARISON_PROPERTIES", "RoundRow", "ScoreRow"}  # of no module
 
 modules = pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
 
@@ -64,7 +67,34 @@ def test_public_names_are_defined_in_bestarm(module: ModuleType) -> None:
         assert home.startswith("bestarm."), f"{module.__name__}.{name} is of {home}"
 
 
-@pytest.mark.parametrize("name", ["Algorithm", "Arms", "Comparison", "Store"])
-def test_what_users_implement_is_at_the_top(name: str) -> None:
-    assert name in bestarm.__all__
-    assert getattr(getattr(bestarm, name), "_is_protocol", False)
+def all_of_bestarm() -> dict[str, object]:
+    """Everything that is defined in bestarm, by its full name."""
+    found: dict[str, object] = {}
+    for part in pkgutil.walk_packages(bestarm.__path__, "bestarm."):
+        if part.name != "bestarm.__main__":
+            module = import_module(part.name)
+            found |= {f"{part.name}.{name}": value for name, value in vars(module).items() if defined_in(module, value)}
+    return found
+
+
+def defined_in(module: ModuleType, value: object) -> bool:
+    return inspect.isclass(value) and value.__module__ == module.__name__
+
+
+def test_every_protocol_that_users_implement_is_public() -> None:
+    protocols = {value for value in all_of_bestarm().values() if getattr(value, "_is_protocol", False)}
+    public = {getattr(module, name) for module in PUBLIC for name in module.__all__ if name not in CONSTANTS}
+    inside = {"Origin", "_Settings"}  # of the command line, and of two algorithms: nobody else makes one
+    assert {value.__name__ for value in protocols - public} == inside  # type: ignore[attr-defined]
+
+
+def test_every_error_of_bestarm_is_a_bestarm_error() -> None:
+    errors = {value for value in all_of_bestarm().values() if inspect.isclass(value) and issubclass(value, Exception)}
+    assert len(errors) > 6
+    assert {error for error in errors if not issubclass(error, bestarm.BestarmError)} == {bestarm.AssumptionWarning}
+
+
+def test_the_list_of_public_modules_is_in_the_documentation() -> None:
+    text = Path(__file__).resolve().parent.parent.joinpath("docs", "design.md").read_text(encoding="utf-8")
+    rules = text[text.index("## Rules") :]
+    assert all(f"`{module.__name__}`" in rules for module in PUBLIC)

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import Betting, PairwiseBAI, Portfolio, Race, RaceResult, StudentMixture
-from bestarm.algorithms import Algorithm
+from bestarm import Race, RaceResult
+from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.comparisons import Betting, ConvexBernstein, GaussianBernstein, Portfolio, StudentMixture
 from naive import Matrix
 
 Evaluate = Callable[[Any, Any], Any]
@@ -41,13 +42,13 @@ def reads(rows: Matrix) -> Evaluate:
     return lambda arm, item: float(rows[item, arm])
 
 
-def run(evaluate: Evaluate, arms: Any = range(N_ARMS), items: Any = None, **options: Any) -> RaceResult:
-    return bestarm.race(evaluate, arms, items, progress=False, **options)
+def run(evaluate: Evaluate, arms: Any = range(N_ARMS), items: Any = None, **options: Any) -> RaceResult[Any]:
+    return bestarm.race(evaluate, arms=arms, items=items, progress=False, **options)
 
 
-def told(result: RaceResult) -> dict[str, Any]:
+def told(result: RaceResult[Any]) -> dict[str, Any]:
     """What two races must have in common to be the same."""
-    parts = ("best", "candidates", "reason", "n_queries", "n_rounds", "eliminations", "disqualified")
+    parts = ("best", "leader", "candidates", "reason", "n_evaluations", "n_rounds", "eliminations", "disqualified")
     arrays = {name: np.nan_to_num(getattr(result, name), nan=-9.0).tolist() for name in ("means", "counts", "scores")}
     return {name: getattr(result, name) for name in parts} | arrays
 
@@ -55,18 +56,18 @@ def told(result: RaceResult) -> dict[str, Any]:
 # --- a slow reference ------------------------------------------------------------------------------------------------
 
 
-def verdict(result: RaceResult) -> dict[str, Any]:
+def verdict(result: RaceResult[Any]) -> dict[str, Any]:
     return {
-        "queries": result.n_queries,
+        "queries": result.n_evaluations,
         "rounds": result.n_rounds,
         "eliminations": [(out.arm, out.round, out.by, out.margin) for out in result.eliminations],
         "candidates": tuple(sorted(result.candidates)),
         "reason": result.reason,
-        "best": result.best,
+        "best": result.leader,
     }
 
 
-def game_after(algorithm: Algorithm, rows: Matrix, n_rounds: int) -> bestarm.Game:
+def game_after(algorithm: Algorithm, rows: Matrix, n_rounds: int) -> Game:
     game = algorithm.start(rows.shape[1])
     for row in rows[:n_rounds]:
         if game.finished:
@@ -76,14 +77,14 @@ def game_after(algorithm: Algorithm, rows: Matrix, n_rounds: int) -> bestarm.Gam
 
 
 def reference(
-    algorithm: Algorithm, rows: Matrix, in_flight: int = 1, max_queries: int | None = None
+    algorithm: Algorithm, rows: Matrix, rounds_in_flight: int = 1, max_evaluations: int | None = None
 ) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
-    """Round r is decided by a game that was told the rounds up to r - in_flight and nothing else."""
+    """Round r is decided by a game that was told the rounds up to r - rounds_in_flight and nothing else."""
     asked: list[tuple[int, ...]] = []
-    end = "items exhausted"
-    while not (known := game_after(algorithm, rows, max(0, len(asked) + 1 - in_flight))).finished:
+    end = "ran out of items"
+    while not (known := game_after(algorithm, rows, max(0, len(asked) + 1 - rounds_in_flight))).finished:
         arms = tuple(known.ask().tolist())
-        if max_queries is not None and sum(map(len, asked)) + len(arms) > max_queries:
+        if max_evaluations is not None and sum(map(len, asked)) + len(arms) > max_evaluations:
             end = "budget"
             break
         if len(asked) == len(rows):
@@ -100,9 +101,9 @@ def reference(
     }
 
 
-def play(race: Race, evaluate: Evaluate) -> list[bestarm.Round]:
+def play(race: Race[Any], evaluate: Evaluate) -> list[bestarm.Round[Any]]:
     """The rounds that a race asks for, each evaluated when it is asked."""
-    rounds: list[bestarm.Round] = []
+    rounds: list[bestarm.Round[Any]] = []
     while not race.finished:
         for todo in race.ask():
             rounds.append(todo)
@@ -111,70 +112,95 @@ def play(race: Race, evaluate: Evaluate) -> list[bestarm.Round]:
 
 
 ALGORITHMS: list[tuple[Algorithm, Callable[..., Matrix]]] = [
-    (PairwiseBAI(comparison=StudentMixture(first_rounds=10)), gaussian_rows),
-    (PairwiseBAI(0.1, StudentMixture(), keep=2.5), gaussian_rows),
-    (PairwiseBAI(0.1, StudentMixture(), indifference_zone=0.2), gaussian_rows),
+    (PairwiseBAI(comparison=StudentMixture(min_rounds=10)), gaussian_rows),
+    (PairwiseBAI(0.1, comparison=StudentMixture(), keep=2.5), gaussian_rows),
+    (PairwiseBAI(0.1, comparison=StudentMixture(), indifference_zone=0.2), gaussian_rows),
     (PairwiseBAI(comparison=Betting(), epsilon=0.1), bounded_rows),
-    (PairwiseBAI(0.2, Betting(), keep=1.5), bounded_rows),
-    (PairwiseBAI(0.2, bestarm.GaussianBernstein(), max_rounds=60), gaussian_rows),
-    (bestarm.ConvexBAI(comparison=Portfolio()), bounded_rows),
-    (bestarm.KimNelson(indifference_zone=0.3), gaussian_rows),
-    (bestarm.HoeffdingRace(0.2, variances=0.1), gaussian_rows),
-    (bestarm.VarianceRace(0.2), bounded_rows),
+    (PairwiseBAI(0.2, comparison=Betting(), keep=1.5), bounded_rows),
+    (PairwiseBAI(0.2, comparison=GaussianBernstein(), max_rounds=60), gaussian_rows),
+    (ConvexBAI(comparison=Portfolio()), bounded_rows),
+    (KimNelson(indifference_zone=0.3), gaussian_rows),
+    (HoeffdingRace(0.2, variances=0.1), gaussian_rows),
+    (VarianceRace(0.2), bounded_rows),
 ]
-LUCB = bestarm.LUCB(0.2, variances=0.05)
+BY_LUCB = LUCB(0.2, variances=0.05)
 
 
-CASES = [(*case, in_flight) for case in ALGORITHMS for in_flight in (1, 3, 13)]
+CASES = [(*case, rounds_in_flight) for case in ALGORITHMS for rounds_in_flight in (1, 3, 13)]
 
 
-@pytest.mark.parametrize(("algorithm", "make_rows", "in_flight"), [*CASES, (LUCB, gaussian_rows, 1)])
+@pytest.mark.parametrize(("algorithm", "make_rows", "rounds_in_flight"), [*CASES, (BY_LUCB, gaussian_rows, 1)])
 def test_round_r_is_decided_from_the_rounds_up_to_r_minus_in_flight(
-    algorithm: Algorithm, make_rows: Callable[..., Matrix], in_flight: int
+    algorithm: Algorithm, make_rows: Callable[..., Matrix], rounds_in_flight: int
 ) -> None:
-    rows = make_rows(in_flight, 120)
-    asked, expected = reference(algorithm, rows, in_flight)
-    race = Race(range(N_ARMS), iter(range(120)), algorithm=algorithm, in_flight=in_flight)
+    rows = make_rows(rounds_in_flight, 120)
+    asked, expected = reference(algorithm, rows, rounds_in_flight)
+    race = Race(range(N_ARMS), items=iter(range(120)), algorithm=algorithm, rounds_in_flight=rounds_in_flight)
     rounds = play(race, reads(rows))
     assert [todo.number for todo in rounds] == list(range(1, len(rounds) + 1))
     assert [todo.arms for todo in rounds] == asked[: len(rounds)]
     assert len(rounds) >= expected["rounds"]
     assert verdict(race.result()) == expected
-    assert verdict(run(reads(rows), items=iter(range(120)), algorithm=algorithm, in_flight=in_flight)) == expected
+    assert (
+        verdict(run(reads(rows), items=iter(range(120)), algorithm=algorithm, rounds_in_flight=rounds_in_flight))
+        == expected
+    )
 
 
-@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize("rounds_in_flight", [1, 4])
 @pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
-def test_a_pool_is_raced_with_the_usual_comparison_in_the_order_of_its_items(bounds: Bounds, in_flight: int) -> None:
+def test_a_pool_is_raced_with_the_usual_comparison_in_the_order_of_its_items(
+    bounds: Bounds, rounds_in_flight: int
+) -> None:
     rows = gaussian_rows(3) if bounds is None else bounded_rows(3)
-    race = Race(range(N_ARMS), range(400), bounds=bounds, in_flight=in_flight, seed=7, delta=0.01, epsilon=0.02)
+    race = Race(
+        range(N_ARMS),
+        items=range(400),
+        bounds=bounds,
+        rounds_in_flight=rounds_in_flight,
+        seed=7,
+        delta=0.01,
+        epsilon=0.02,
+    )
     order = [todo.item for todo in play(race, reads(rows))]
     rest = [item for item in range(400) if item not in order]  # never asked
-    comparison = StudentMixture(first_rounds=10) if bounds is None else Betting(bounds=bounds, pool=400)
-    _, expected = reference(PairwiseBAI(0.01, comparison, epsilon=0.02), rows[order + rest], in_flight)
+    comparison = StudentMixture(min_rounds=10) if bounds is None else Betting(bounds=bounds, pool=400)
+    _, expected = reference(
+        PairwiseBAI(0.01, comparison=comparison, epsilon=0.02), rows[order + rest], rounds_in_flight
+    )
     assert expected["reason"] in ("decided", "within epsilon")
     assert verdict(race.result()) == expected
     assert race.result().saved == 1 - expected["queries"] / (400 * N_ARMS)
 
 
-@pytest.mark.parametrize("max_queries", [5, 9, 10, 83, 248, 251, 275])
-@pytest.mark.parametrize("in_flight", [1, 3, 8])
-def test_the_race_ends_before_it_would_ask_for_more_than_the_budget(max_queries: int, in_flight: int) -> None:
+@pytest.mark.parametrize("max_evaluations", [5, 9, 10, 83, 248, 251, 275])
+@pytest.mark.parametrize("rounds_in_flight", [1, 3, 8])
+def test_the_race_ends_before_it_would_ask_for_more_than_the_budget(
+    max_evaluations: int, rounds_in_flight: int
+) -> None:
     rows = bounded_rows(2)
-    _, expected = reference(PairwiseBAI(comparison=Betting()), rows, in_flight, max_queries)
-    result = run(reads(rows), items=iter(range(400)), bounds=(0, 1), max_queries=max_queries, in_flight=in_flight)
+    _, expected = reference(PairwiseBAI(comparison=Betting()), rows, rounds_in_flight, max_evaluations)
+    result = run(
+        reads(rows),
+        items=iter(range(400)),
+        bounds=(0, 1),
+        max_evaluations=max_evaluations,
+        rounds_in_flight=rounds_in_flight,
+    )
     assert expected["reason"] == "budget"
-    assert result.n_queries <= max_queries
+    assert result.n_evaluations <= max_evaluations
     assert verdict(result) == expected
 
 
-@pytest.mark.parametrize("in_flight", [1, 2, 6])
-def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_beyond_them(in_flight: int) -> None:
+@pytest.mark.parametrize("rounds_in_flight", [1, 2, 6])
+def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_beyond_them(
+    rounds_in_flight: int,
+) -> None:
     drawn: list[int] = []
     items = (drawn.append(k) or k for k in itertools.count())  # type: ignore[func-returns-value]
-    result = run(reads(bounded_rows(0, K=2)), range(2), items, bounds=(0, 1), in_flight=in_flight)
-    assert drawn == list(range(result.n_rounds - 1 + in_flight))
-    assert (result.reason, result.n_queries) == ("decided", 2 * len(drawn))
+    result = run(reads(bounded_rows(0, K=2)), range(2), items, bounds=(0, 1), rounds_in_flight=rounds_in_flight)
+    assert drawn == list(range(result.n_rounds - 1 + rounds_in_flight))
+    assert (result.reason, result.n_evaluations) == ("decided", 2 * len(drawn))
     assert result.counts.tolist() == [result.n_rounds, result.n_rounds]
     assert result.scores.shape == (result.n_rounds, 2)
 
@@ -186,9 +212,9 @@ def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_
 def test_scores_told_in_any_order_and_in_parts_give_the_same_race(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = bounded_rows(seed)
-    options: dict[str, Any] = {"bounds": (0, 1), "in_flight": int(rng.integers(2, 12))}
-    race = Race(range(N_ARMS), range(400), **options)
-    out: list[tuple[bestarm.Round, int]] = []
+    options: dict[str, Any] = {"bounds": (0, 1), "rounds_in_flight": int(rng.integers(2, 12))}
+    race = Race(range(N_ARMS), items=range(400), **options)
+    out: list[tuple[bestarm.Round[Any], int]] = []
     while not race.finished:
         out += [(todo, arm) for todo in race.ask() for arm in todo.arms]
         for k in sorted(rng.choice(len(out), int(rng.integers(1, len(out) + 1)), replace=False), reverse=True):
@@ -210,8 +236,8 @@ def test_evaluations_whose_time_goes_with_their_score_give_the_same_race(best_is
 
     with ThreadPoolExecutor(8) as pool:
         threaded = run(evaluate, items=iter(range(400)), bounds=(0, 1), executor=pool)
-    assert (finished != sorted(finished), threaded.settings.in_flight) == (True, 4)
-    assert told(threaded) == told(run(reads(rows), items=iter(range(400)), bounds=(0, 1), in_flight=4))
+    assert (finished != sorted(finished), threaded.settings.rounds_in_flight) == (True, 4)
+    assert told(threaded) == told(run(reads(rows), items=iter(range(400)), bounds=(0, 1), rounds_in_flight=4))
 
 
 def score(arm: int, item: int) -> float:
@@ -219,7 +245,7 @@ def score(arm: int, item: int) -> float:
 
 
 def test_processes_give_the_same_race_as_one() -> None:
-    race = partial(run, operator.mul, [0.1, 1.0, 0.5], bounded_rows(0).mean(axis=1), bounds=(0, 1), in_flight=6)
+    race = partial(run, operator.mul, [0.1, 1.0, 0.5], bounded_rows(0).mean(axis=1), bounds=(0, 1), rounds_in_flight=6)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         result = race(executor=pool)
     assert (result.best, result.reason) == (1.0, "decided")
@@ -237,10 +263,10 @@ class Scorer:
 
 
 @pytest.mark.parametrize("evaluate", [score_later, partial(score_later), Scorer()], ids=["def", "partial", "call"])
-@pytest.mark.parametrize("in_flight", [None, 1, 7])
-def test_coroutines_give_the_same_race(evaluate: Evaluate, in_flight: int | None) -> None:
-    result = run(evaluate, items=range(200), bounds=(0, 1), in_flight=in_flight)
-    assert told(result) == told(run(score, items=range(200), bounds=(0, 1), in_flight=in_flight or 4))
+@pytest.mark.parametrize("rounds_in_flight", [None, 1, 7])
+def test_coroutines_give_the_same_race(evaluate: Evaluate, rounds_in_flight: int | None) -> None:
+    result = run(evaluate, items=range(200), bounds=(0, 1), rounds_in_flight=rounds_in_flight)
+    assert told(result) == told(run(score, items=range(200), bounds=(0, 1), rounds_in_flight=rounds_in_flight or 4))
 
 
 def test_all_coroutines_in_flight_run_at_once() -> None:
@@ -255,24 +281,24 @@ def test_all_coroutines_in_flight_run_at_once() -> None:
         await asyncio.wait_for(events[0].wait(), 30)
         return score(arm, item)
 
-    assert run(evaluate, items=range(200), bounds=(0, 1), in_flight=3).best == 4
+    assert run(evaluate, items=range(200), bounds=(0, 1), rounds_in_flight=3).best == 4
 
 
 def test_coroutines_are_raced_within_a_running_loop_and_beside_it() -> None:
-    async def main() -> list[RaceResult]:
+    async def main() -> list[RaceResult[Any]]:
         beside = asyncio.create_task(asyncio.to_thread(run, score_later, items=range(200), bounds=(0, 1)))
         await asyncio.sleep(0)
         return [run(score_later, items=range(200), bounds=(0, 1)), await beside]
 
     within, beside = asyncio.run(main())
-    assert told(within) == told(beside) == told(run(score, items=range(200), bounds=(0, 1), in_flight=4))
+    assert told(within) == told(beside) == told(run(score, items=range(200), bounds=(0, 1), rounds_in_flight=4))
 
 
 # --- items -----------------------------------------------------------------------------------------------------------
 
 
 def items_of(seed: int, items: Any, n: int) -> list[Any]:
-    return [todo.item for todo in Race(["a", "b"], items, seed=seed, in_flight=n).ask()]
+    return [todo.item for todo in Race(["a", "b"], items=items, seed=seed, rounds_in_flight=n).ask()]
 
 
 def test_every_item_of_a_pool_is_used_at_most_once_in_an_order_that_depends_on_the_seed() -> None:
@@ -290,17 +316,27 @@ def test_seeds_differ_are_reproducible_and_fit_every_generator() -> None:
     assert items_of(0, None, 20_000) == seeds
     assert set(seeds).isdisjoint(items_of(1, None, 10))
     calls: list[tuple[int, int]] = []
-    run(lambda arm, seed: calls.append((seed, arm)) or (seed % 1000) / 4000 + arm / 8, bounds=(0, 1), max_queries=20)  # type: ignore[func-returns-value]
+
+    def evaluate(arm: int, seed: int) -> float:
+        calls.append((seed, arm))
+        return (seed % 1000) / 4000 + arm / 8
+
+    run(evaluate, bounds=(0, 1), max_evaluations=20)
     assert calls == [(seed, arm) for seed in seeds[:4] for arm in range(N_ARMS)]
 
 
 @pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
-@pytest.mark.parametrize("in_flight", [1, 3, 20])
-def test_when_the_pool_is_exhausted_the_best_mean_over_it_is_known(bounds: Bounds, in_flight: int) -> None:
+@pytest.mark.parametrize("rounds_in_flight", [1, 3, 20])
+def test_when_the_pool_is_exhausted_the_best_mean_over_it_is_known(bounds: Bounds, rounds_in_flight: int) -> None:
     rows = bounded_rows(0, 8)
     means = rows.mean(axis=0)
-    result = run(reads(rows), items=range(8), bounds=bounds, in_flight=in_flight, delta=1e-9)
-    assert (result.reason, result.n_rounds, result.n_queries, result.saved) == ("pool exhausted", 8, 8 * N_ARMS, 0.0)
+    result = run(reads(rows), items=range(8), bounds=bounds, rounds_in_flight=rounds_in_flight, delta=1e-9)
+    assert (result.reason, result.n_rounds, result.n_evaluations, result.saved) == (
+        "all items used",
+        8,
+        8 * N_ARMS,
+        0.0,
+    )
     assert result.means == pytest.approx(means, abs=1e-14)
     assert result.candidates == (result.best,) == (int(np.argmax(means)),)
     others = [arm for arm in range(N_ARMS) if arm != result.best]
@@ -314,18 +350,18 @@ def test_when_the_pool_is_exhausted_the_best_mean_over_it_is_known(bounds: Bound
 def test_arms_that_tie_over_the_pool_stay_candidates(bounds: Bounds) -> None:
     rows = np.array([[0.25, 0.5, 0.0], [0.75, 0.25, 0.0], [0.5, 0.75, 0.25], [0.0, 0.0, 0.5]])
     result = run(reads(rows), range(3), range(4), bounds=bounds)
-    assert (result.reason, result.candidates, result.best) == ("pool exhausted", (0, 1), 0)
+    assert (result.reason, result.candidates, result.best) == ("all items used", (0, 1), 0)
     assert [(out.arm, out.round) for out in result.eliminations] == [(2, 4)]
 
 
-@pytest.mark.parametrize("in_flight", [1, 2, 9])
-def test_a_stream_that_ends_leaves_the_race_undecided(in_flight: int) -> None:
+@pytest.mark.parametrize("rounds_in_flight", [1, 2, 9])
+def test_a_stream_that_ends_leaves_the_race_undecided(rounds_in_flight: int) -> None:
     rows = gaussian_rows(0)
-    result = run(reads(rows), items=(k for k in range(7)), in_flight=in_flight)
-    assert (result.reason, result.n_rounds, result.n_queries) == ("items exhausted", 7, 7 * N_ARMS)
+    result = run(reads(rows), items=(k for k in range(7)), rounds_in_flight=rounds_in_flight)
+    assert (result.reason, result.n_rounds, result.n_evaluations) == ("ran out of items", 7, 7 * N_ARMS)
     assert result.scores.tolist() == rows[:7].tolist()
     assert set(result.candidates) == set(range(N_ARMS))
-    assert result.best == np.argmax(rows[:7].mean(axis=0))
+    assert (result.best, result.leader) == (None, np.argmax(rows[:7].mean(axis=0)))
 
 
 # --- arms and scores -------------------------------------------------------------------------------------------------
@@ -361,7 +397,7 @@ def test_arms_may_be_names_numbers_functions_and_objects(arms: Any, evaluate: Ev
 
 def test_arms_that_cannot_be_hashed_may_be_beaten_by_combinations() -> None:
     arms = [{"lift": 0.0}, {"lift": 0.9}]
-    algorithm = bestarm.ConvexBAI(comparison=bestarm.ConvexBernstein())
+    algorithm = ConvexBAI(comparison=ConvexBernstein())
     result = run(lambda arm, seed: arm["lift"] + seed / 2**36, arms, algorithm=algorithm)
     assert str(result).startswith("{'lift': 0.9} is the best")
 
@@ -369,9 +405,9 @@ def test_arms_that_cannot_be_hashed_may_be_beaten_by_combinations() -> None:
 def test_lower_is_better_is_the_race_of_the_opposite_scores() -> None:
     for bounds, mirror in ((None, 0.0), ((-1.0, 3.0), 2.0)):
         rows = 4 * bounded_rows(6) - 1
-        lower = told(run(reads(rows), items=range(400), bounds=bounds, lower_is_better=True, in_flight=2))
-        opposite = told(run(reads(mirror - rows), items=range(400), bounds=bounds, in_flight=2))
-        for part in ("best", "candidates", "reason", "n_queries", "n_rounds", "eliminations", "counts"):
+        lower = told(run(reads(rows), items=range(400), bounds=bounds, lower_is_better=True, rounds_in_flight=2))
+        opposite = told(run(reads(mirror - rows), items=range(400), bounds=bounds, rounds_in_flight=2))
+        for part in ("leader", "best", "candidates", "reason", "n_evaluations", "n_rounds", "eliminations", "counts"):
             assert lower[part] == opposite[part]
         assert lower["best"] == np.argmin(rows.mean(axis=0))
         assert lower["means"] == pytest.approx(mirror - np.array(opposite["means"]), abs=1e-12)
@@ -388,8 +424,8 @@ RETURNED: list[Callable[[dict[str, float]], Any]] = [
 
 
 @pytest.mark.parametrize("returned", RETURNED, ids=["list", "array", "iterator", "by name", "by arm"])
-@pytest.mark.parametrize("in_flight", [1, 3])
-def test_scores_of_all_arms_at_once_give_the_same_race(returned: Callable[..., Any], in_flight: int) -> None:
+@pytest.mark.parametrize("rounds_in_flight", [1, 3])
+def test_scores_of_all_arms_at_once_give_the_same_race(returned: Callable[..., Any], rounds_in_flight: int) -> None:
     given: list[tuple[int, ...]] = []
 
     def evaluate(arms: tuple[int, ...], item: int) -> Any:
@@ -399,7 +435,7 @@ def test_scores_of_all_arms_at_once_give_the_same_race(returned: Callable[..., A
     async def evaluate_later(arms: tuple[int, ...], item: int) -> Any:
         return evaluate(arms, item)
 
-    options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "in_flight": in_flight}
+    options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "rounds_in_flight": rounds_in_flight}
     expected = told(run(score, **options))
     assert told(run(evaluate, jointly=True, **options)) == expected
     assert given[0] == tuple(range(N_ARMS))
@@ -407,28 +443,46 @@ def test_scores_of_all_arms_at_once_give_the_same_race(returned: Callable[..., A
     assert told(run(evaluate_later, jointly=True, **options)) == expected
 
 
-@pytest.mark.parametrize("first_rounds", [None, 7, 25])
-def test_without_bounds_nobody_is_dropped_before_the_first_look(first_rounds: int | None) -> None:
+@pytest.mark.parametrize("min_rounds", [None, 7, 25])
+def test_without_bounds_nobody_is_dropped_before_the_first_look(min_rounds: int | None) -> None:
     rows = 100.0 * np.arange(N_ARMS) + gaussian_rows(0)
-    options = {} if first_rounds is None else {"first_rounds": first_rounds}
+    options = {} if min_rounds is None else {"min_rounds": min_rounds}
     result = run(reads(rows), items=iter(range(400)), **options)
-    assert [out.round for out in result.eliminations] == [first_rounds or 10] * 4
+    assert [out.round for out in result.eliminations] == [min_rounds or 10] * 4
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"algorithm": LUCB, "in_flight": 2}, "LUCB chooses every round from the one before it: in_flight must be 1"),
-    ({"algorithm": LUCB, "on_error": "disqualify"}, "needs an algorithm that compares arms pair by pair"),
-    ({"algorithm": bestarm.ConvexBAI(), "on_error": "disqualify"}, "needs an algorithm that compares arms pair"),
-    ({"algorithm": LUCB, "delta": 0.1}, "delta is a setting of the algorithm"),
-    ({"algorithm": LUCB, "epsilon": 0.1}, "epsilon is a setting of the algorithm"),
-    ({"algorithm": LUCB, "indifference_zone": 0.1}, "indifference_zone is a setting of the algorithm"),
-    ({"algorithm": LUCB, "first_rounds": 5}, "first_rounds is a setting of the algorithm"),
-    ({"algorithm": LUCB, "bounds": (0, 1)}, "bounds (0, 1) are not those of the algorithm, None"),
-    ({"algorithm": PairwiseBAI(comparison=Betting()), "bounds": (0, 2)}, "are not those of the algorithm, (0.0, 1.0)"),
+    (
+        {"algorithm": BY_LUCB, "rounds_in_flight": 2},
+        "LUCB chooses every round from the one before it: rounds_in_flight must be 1",
+    ),
+    ({"algorithm": BY_LUCB, "on_error": "disqualify"}, "needs an algorithm that compares arms pair by pair"),
+    ({"algorithm": ConvexBAI(), "on_error": "disqualify"}, "needs an algorithm that compares arms pair"),
+    (
+        {"algorithm": BY_LUCB, "delta": 0.1},
+        "delta is 0.1 here and 0.2 in LUCB(0.2, variances=0.05): give it in one place",
+    ),
+    (
+        {"algorithm": BY_LUCB, "epsilon": 0.1},
+        "LUCB(0.2, variances=0.05) has no setting epsilon, got epsilon=0.1 beside it",
+    ),
+    (
+        {"algorithm": BY_LUCB, "indifference_zone": 0.1},
+        "has no setting indifference_zone, got indifference_zone=0.1 beside it",
+    ),
+    ({"algorithm": BY_LUCB, "min_rounds": 5}, "has no setting min_rounds, got min_rounds=5 beside it"),
+    (
+        {"algorithm": BY_LUCB, "bounds": (0, 1)},
+        "bounds=(0, 1) do not fit LUCB(0.2, variances=0.05), which uses no bounds",
+    ),
+    (
+        {"algorithm": PairwiseBAI(comparison=Betting()), "bounds": (0, 2)},
+        "bounds=(0, 2) do not fit Betting(), which is for scores in (0, 1)",
+    ),
     ({"algorithm": PairwiseBAI(comparison=Betting(pool=9))}, "a pool of 9 items, but there is no pool of items"),
     ({"algorithm": PairwiseBAI(comparison=Betting(pool=9)), "items": [1, 2]}, "of 9 items, but there are 2 items"),
     ({"on_error": "worst"}, "on_error='worst' needs bounds=(low, high)"),
-    ({"max_queries": 4}, "max_queries must allow for one round of all 5 arms, got 4"),
+    ({"max_evaluations": 4}, "max_evaluations must allow for one round of all 5 arms, got 4"),
 ]
 
 

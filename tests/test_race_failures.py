@@ -19,9 +19,10 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-import bestarm
 import naive_sharp
-from bestarm import Betting, EvaluationError, PairwiseBAI, Portfolio, Race, RaceResult, StudentMixture
+from bestarm import EvaluationError, Race, RaceResult
+from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI
+from bestarm.comparisons import Betting, ConvexBernstein, Portfolio, StudentMixture
 from bestarm.racing import evaluation
 from bestarm.racing.sqlite_store import read_store
 from games import outcome
@@ -59,16 +60,16 @@ class Inline(Executor):
         return future
 
 
-def in_turn(evaluate: Evaluate, **options: Any) -> RaceResult:
+def in_turn(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:
     return run(evaluate, ARMS, iter(range(400)), **options)
 
 
-def on_threads(evaluate: Evaluate, **options: Any) -> RaceResult:
+def on_threads(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:
     with ThreadPoolExecutor(2) as pool:
         return in_turn(evaluate, executor=pool, **options)
 
 
-def awaited(evaluate: Evaluate, **options: Any) -> RaceResult:
+def awaited(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:
     async def later(arm: Any, item: Any) -> Any:
         await asyncio.sleep(0)
         return evaluate(arm, item)
@@ -83,8 +84,8 @@ BAD: list[tuple[Any, str]] = [
     (BOOM, "failed: ValueError: boom"),
     (math.nan, "returned nan: a score must be a finite number"),
     (-math.inf, "returned -inf: a score must be a finite number"),
-    (1.5, "returned 1.5: by bounds= every score lies in [0, 1]"),
-    (-0.001, "returned -0.001: by bounds= every score lies in [0, 1]"),
+    (1.5, "returned 1.5, which is outside of bounds=(0, 1)"),
+    (-0.001, "returned -0.001, which is outside of bounds=(0, 1)"),
     ("0.5", "returned '0.5', which is not a number"),
     (b"1", "returned b'1', which is not a number"),
     (None, "returned None, which is not a number"),
@@ -99,7 +100,7 @@ each_failure = pytest.mark.parametrize(("value", "text"), BAD, ids=[text or "ten
 
 @each_failure
 @pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
-def test_a_failure_is_raised_with_its_arm_and_item(way: Callable[..., RaceResult], value: Any, text: str) -> None:
+def test_a_failure_is_raised_with_its_arm_and_item(way: Callable[..., RaceResult[Any]], value: Any, text: str) -> None:
     with pytest.raises(EvaluationError, match=rf"^evaluate\('b', '2'\) .*{re.escape(text)}$") as caught:
         way(failing(bounded_rows(0), {(2, 1): value}), bounds=(0, 1))
     assert value is not BOOM or caught.value.__cause__ is BOOM
@@ -109,7 +110,7 @@ def test_a_failure_is_raised_with_its_arm_and_item(way: Callable[..., RaceResult
 @pytest.mark.parametrize("lower", [False, True])
 def test_a_failure_counts_as_the_worst_bound(value: Any, text: str, lower: bool, monkeypatch: Any) -> None:
     rows = bounded_rows(0)
-    options: dict[str, Any] = {"bounds": (0, 1), "in_flight": 4, "lower_is_better": lower}
+    options: dict[str, Any] = {"bounds": (0, 1), "rounds_in_flight": 4, "lower_is_better": lower}
     bad: Bad = {(2, 1): value, (30, 0): value, (31, 0): value}
     monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-4)
     results = [way(failing(rows, bad), on_error="worst", retries=2, **options) for way in (in_turn, on_threads)]
@@ -150,7 +151,7 @@ def test_scores_by_name_are_found_for_candidates_that_cannot_be_hashed() -> None
 
 @pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
 @pytest.mark.parametrize("value", [BOOM, math.nan, 2.0, None])
-def test_an_evaluation_is_tried_again(way: Callable[..., RaceResult], value: Any, monkeypatch: Any) -> None:
+def test_an_evaluation_is_tried_again(way: Callable[..., RaceResult[Any]], value: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-4)
     rows, attempts = bounded_rows(0), Counter[tuple[int, int]]()
 
@@ -159,12 +160,12 @@ def test_an_evaluation_is_tried_again(way: Callable[..., RaceResult], value: Any
         flaky = (item + arm) % 3 == 0 and attempts[item, arm] <= 2
         return failing(rows, {(item, arm): value} if flaky else {})(arm, item)
 
-    result = way(evaluate, bounds=(0, 1), retries=2, in_flight=2)
-    assert told(result) == told(in_turn(reads(rows), bounds=(0, 1), in_flight=2))
+    result = way(evaluate, bounds=(0, 1), retries=2, rounds_in_flight=2)
+    assert told(result) == told(in_turn(reads(rows), bounds=(0, 1), rounds_in_flight=2))
     assert all(n == (3 if sum(call) % 3 == 0 else 1) for call, n in attempts.items() if call[0] < result.n_rounds)
     attempts.clear()
     with pytest.raises(EvaluationError, match=r" \(2 attempts\)$" if value is BOOM else "returned"):
-        way(evaluate, bounds=(0, 1), retries=1, in_flight=2)
+        way(evaluate, bounds=(0, 1), retries=1, rounds_in_flight=2)
     assert max(attempts.values()) == 2
 
 
@@ -180,15 +181,17 @@ def test_pauses_double_up_to_the_longest(monkeypatch: Any) -> None:
 # --- disqualification ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("algorithm", "make_rows"), [*ALGORITHMS[:6], (bestarm.KimNelson(), gaussian_rows)])
-@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize(("algorithm", "make_rows"), [*ALGORITHMS[:6], (KimNelson(), gaussian_rows)])
+@pytest.mark.parametrize("rounds_in_flight", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_race_with_failures_is_the_game_in_which_the_arms_are_disqualified(
-    algorithm: Any, make_rows: Callable[..., Matrix], in_flight: int, seed: int
+    algorithm: Any, make_rows: Callable[..., Matrix], rounds_in_flight: int, seed: int
 ) -> None:
     rows, rng = make_rows(seed), np.random.default_rng(seed)
     bad: Bad = {(int(rng.integers(last)), int(rng.integers(5))): BOOM for last in (9, 30, 60)}
-    race = Race(range(5), iter(range(400)), algorithm=algorithm, in_flight=in_flight, on_error="disqualify")
+    race = Race(
+        range(5), items=iter(range(400)), algorithm=algorithm, rounds_in_flight=rounds_in_flight, on_error="disqualify"
+    )
     play(race, lambda arm, item: bad.get((item, arm), rows[item, arm]))
     game, gone = algorithm.start(5), []
     for item, row in enumerate(rows):
@@ -199,7 +202,7 @@ def test_a_race_with_failures_is_the_game_in_which_the_arms_are_disqualified(
             break
         game.tell(row[game.ask()])
     result = race.result()
-    assert (outcome(race.state.game), result.reason, result.best) == (outcome(game), game.reason, game.best)
+    assert (outcome(race.state.game), result.reason, result.leader) == (outcome(game), game.reason, game.best)
     assert [(one.arm, one.round) for one in result.disqualified] == gone != []
     assert (result.means.tolist(), result.counts.tolist()) == (game.means.tolist(), game.counts.tolist())
 
@@ -210,16 +213,18 @@ def test_those_that_a_disqualified_arm_had_eliminated_are_named_and_stay_out() -
     assert [(one.arm, one.round, one.had_eliminated) for one in result.disqualified] == [("b", 31, ("a", "e"))]
     assert [(one.arm, one.round, one.by) for one in result.eliminations[:2]] == [("a", 8, "b"), ("e", 9, "b")]
     assert (result.best, result.reason, result.eliminations[2].arm) == ("c", "decided", "d")
-    assert re.search(r"b was disqualified in round 31.*it had eliminated a, e", result.verdict)
+    assert re.search(r"b was disqualified in round 31.*it had eliminated a and e", result.verdict)
 
 
 @pytest.mark.parametrize("bad_arms", [(0, 1, 2, 3, 4), (0, 2)])
-@pytest.mark.parametrize("in_flight", [1, 4])
-def test_when_all_candidates_fail_in_one_round_there_is_no_winner(bad_arms: tuple[int, ...], in_flight: int) -> None:
+@pytest.mark.parametrize("rounds_in_flight", [1, 4])
+def test_when_all_candidates_fail_in_one_round_there_is_no_winner(
+    bad_arms: tuple[int, ...], rounds_in_flight: int
+) -> None:
     bad: Bad = {(0, 1): BOOM, (1, 3): BOOM, (1, 4): BOOM} if len(bad_arms) == 2 else {}
     evaluate = failing(bounded_rows(0), bad | {(5, arm): BOOM for arm in bad_arms})
     with pytest.raises(EvaluationError, match="no candidate is left that could be evaluated: evaluate"):
-        in_turn(evaluate, bounds=(0, 1), on_error="disqualify", in_flight=in_flight)
+        in_turn(evaluate, bounds=(0, 1), on_error="disqualify", rounds_in_flight=rounds_in_flight)
 
 
 def test_the_only_arm_that_can_be_evaluated_wins() -> None:
@@ -227,26 +232,29 @@ def test_the_only_arm_that_can_be_evaluated_wins() -> None:
         bad: Bad = {(item, arm): BOOM for arm in (0, 1, 3, 4)}
         result = in_turn(failing(bounded_rows(0), bad), bounds=(0, 1), on_error="disqualify")
         assert (result.best, result.candidates, result.reason, result.n_rounds) == ("c", ("c",), "decided", item)
-        assert ([one.arm for one in result.disqualified], result.n_queries) == (["a", "b", "d", "e"], 5 * (item + 1))
+        assert ([one.arm for one in result.disqualified], result.n_evaluations) == (
+            ["a", "b", "d", "e"],
+            5 * (item + 1),
+        )
 
 
 def test_failures_of_arms_already_out_and_of_rounds_after_the_end_do_not_matter() -> None:
     rows = bounded_rows(5)
-    expected = told(in_turn(reads(rows), bounds=(0, 1), in_flight=5))
+    expected = told(in_turn(reads(rows), bounds=(0, 1), rounds_in_flight=5))
     out = expected["eliminations"][0]
     bad: Bad = {(item, ARMS[out.arm]): BOOM for item in range(out.round, out.round + 4)}
     bad |= {(item, arm): BOOM for item in range(expected["n_rounds"], 400) for arm in range(5)}
     for way in (in_turn, on_threads, awaited):
-        result = told(way(failing(rows, bad), bounds=(0, 1), in_flight=5, on_error="disqualify"))
+        result = told(way(failing(rows, bad), bounds=(0, 1), rounds_in_flight=5, on_error="disqualify"))
         assert result | {"scores": expected["scores"]} == expected
 
 
 @pytest.mark.parametrize("executor", [None, Inline()])
 def test_a_failure_after_the_end_is_not_raised_whatever_its_time(executor: Executor | None) -> None:
     rows = bounded_rows(5)
-    expected = in_turn(reads(rows), bounds=(0, 1), in_flight=5)
+    expected = in_turn(reads(rows), bounds=(0, 1), rounds_in_flight=5)
     bad: Bad = {(item, arm): BOOM for item in range(expected.n_rounds, 400) for arm in range(5)}
-    assert told(in_turn(failing(rows, bad), bounds=(0, 1), in_flight=5, executor=executor)) == told(expected)
+    assert told(in_turn(failing(rows, bad), bounds=(0, 1), rounds_in_flight=5, executor=executor)) == told(expected)
 
 
 class NaiveGame(naive_sharp._Race):
@@ -267,7 +275,7 @@ def test_the_evidence_of_a_disqualified_arm_is_lost(comparison: Any, options: di
     student = isinstance(comparison, StudentMixture)
     rows = gaussian_rows(seed, 90) if student else bounded_rows(seed, 90)
     rules = (naive_sharp.student_rules if student else naive_sharp.betting_rules)(comparison, 5, 0.1, **options)
-    naive, game = NaiveGame(rows, rules), PairwiseBAI(0.1, comparison, **options).start(5)
+    naive, game = NaiveGame(rows, rules), PairwiseBAI(0.1, comparison=comparison, **options).start(5)
     rng = np.random.default_rng(seed)
     fails = dict(zip(rng.permutation(24)[:3].tolist(), rng.permutation(5)[:3].tolist(), strict=True))
     for t, row in enumerate(rows):
@@ -286,9 +294,9 @@ def test_the_evidence_of_a_disqualified_arm_is_lost(comparison: Any, options: di
 
 
 REFUSED: list[tuple[Any, list[int], type[Exception], str]] = [
-    (bestarm.LUCB(), [0], TypeError, "LUCB asks for two arms at a time"),
-    (bestarm.ConvexBAI(comparison=bestarm.ConvexBernstein()), [0], TypeError, "compared in combinations"),
-    (bestarm.ConvexBAI(comparison=Portfolio()), [0], TypeError, "a portfolio has bet on"),
+    (LUCB(), [0], TypeError, "LUCB asks for two arms at a time"),
+    (ConvexBAI(comparison=ConvexBernstein()), [0], TypeError, "compared in combinations"),
+    (ConvexBAI(comparison=Portfolio()), [0], TypeError, "a portfolio has bet on"),
     (PairwiseBAI(), [2, 2], ValueError, "only an arm that is asked can be disqualified, got 2"),
     (PairwiseBAI(), [5], ValueError, "only an arm that is asked can be disqualified, got 5"),
     (PairwiseBAI(), [0, 1, 3, 4, 2], RuntimeError, "the game has ended (decided) after round 1"),
@@ -322,7 +330,7 @@ CALLS: list[tuple[int, dict[str, Any], type[Exception], str]] = [
 
 def test_calls_out_of_order_are_refused_and_change_nothing() -> None:
     rows = bounded_rows(0)
-    race = Race(ARMS, iter(range(400)), bounds=(0, 1), in_flight=3)
+    race = Race(ARMS, items=iter(range(400)), bounds=(0, 1), rounds_in_flight=3)
     with pytest.raises(ValueError, match=re.escape("round 1 has not been asked: call ask() first")):
         race.tell(1, {"a": 0.5})
     todo, none = race.ask(), race.ask()
@@ -334,16 +342,16 @@ def test_calls_out_of_order_are_refused_and_change_nothing() -> None:
     race.tell(2, {arm: rows[1, k] for arm, k in ARMS.items() if arm != "a"})
     race.tell(3, {arm: rows[2, k] for arm, k in ARMS.items()})
     play(race, lambda arm, item: rows[item, ARMS[arm]])
-    assert (none, told(race.result())) == ([], told(in_turn(reads(rows), bounds=(0, 1), in_flight=3)))
+    assert (none, told(race.result())) == ([], told(in_turn(reads(rows), bounds=(0, 1), rounds_in_flight=3)))
     with pytest.raises(RuntimeError, match=re.escape("the race has ended (decided): nothing to ask")):
         race.ask()
 
 
 def test_an_arm_is_told_once_and_when_it_was_asked_also_under_two_names_and_after_the_end() -> None:
-    race = Race([1, 2, 3], iter(range(400)), bounds=(0, 1), in_flight=2)
+    race = Race([1, 2, 3], items=iter(range(400)), bounds=(0, 1), rounds_in_flight=2)
     out = race.ask()
     with pytest.raises(ValueError, match="'1'"):
-        race.tell(out[0], {1: 0.25, "1": 0.75})
+        race.tell(out[0], {1: 0.25, "1": 0.75})  # type: ignore[arg-type]
     while not race.finished:
         if 1 not in out[0].arms:
             with pytest.raises(ValueError, match=f"arm '1' was not asked in round {out[0].number}"):
@@ -365,11 +373,13 @@ def test_an_arm_is_told_once_and_when_it_was_asked_also_under_two_names_and_afte
 def test_a_pool_of_processes_that_breaks_down_ends_the_race() -> None:
     spawn, arms = multiprocessing.get_context("spawn"), {"lives": float, "dies": os._exit}
     with ProcessPoolExecutor(1, spawn) as pool, pytest.raises(BrokenExecutor, match=r"broke down .* round 1: "):
-        run(operator.call, arms, range(5), executor=pool, on_error="disqualify", in_flight=1)
+        run(operator.call, arms, range(5), executor=pool, on_error="disqualify", rounds_in_flight=1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 50])
-@pytest.mark.parametrize("how", [{}, {"in_flight": 4}, {"executor": Inline()}], ids=["", "in flight", "executor"])
+@pytest.mark.parametrize(
+    "how", [{}, {"rounds_in_flight": 4}, {"executor": Inline()}], ids=["", "in flight", "executor"]
+)
 def test_scores_before_an_interrupt_are_kept_and_the_race_continues(n: int, how: Any, tmp_path: Path) -> None:
     rows, calls, limit = bounded_rows(0), Counter[tuple[int, int]](), n
 
@@ -382,7 +392,7 @@ def test_scores_before_an_interrupt_are_kept_and_the_race_continues(n: int, how:
     stopped = in_turn(evaluate, store=tmp_path / "race.sqlite", bounds=(0, 1), **how)
     assert (stopped.reason, stopped.n_rounds, set(stopped.candidates)) == ("interrupted", n // 5, set(ARMS))
     assert stopped.scores.tolist() == rows[: n // 5].tolist()
-    assert stopped.best == (max(ARMS, key=lambda arm: rows[: n // 5, ARMS[arm]].mean()) if n >= 5 else None)
+    assert stopped.leader == (max(ARMS, key=lambda arm: rows[: n // 5, ARMS[arm]].mean()) if n >= 5 else None)
     limit = -1
     continued = in_turn(evaluate, store=tmp_path / "race.sqlite", bounds=(0, 1), **how)
     assert told(continued) == told(in_turn(reads(rows), bounds=(0, 1), **how))
@@ -396,7 +406,7 @@ def test_ctrl_c_between_evaluations_ends_the_race_before_the_next() -> None:
         yield from range(4, 400)
 
     result = run(reads(bounded_rows(0)), items=items(), bounds=(0, 1))
-    assert (result.reason, result.n_rounds, result.n_queries) == ("interrupted", 4, 25)
+    assert (result.reason, result.n_rounds, result.n_evaluations) == ("interrupted", 4, 25)
 
 
 SCRIPT = """
@@ -414,7 +424,8 @@ async def later(arm, item):
     return await asyncio.to_thread(evaluate, arm, item)
 how = {"executor": ThreadPoolExecutor(2)} if way == "threads" else {}
 function = later if way == "async" else evaluate
-result = bestarm.race(function, range(5), range(200), bounds=(0, 1), store="race.sqlite", in_flight=2, **how)
+how |= {"bounds": (0, 1), "store": "race.sqlite", "rounds_in_flight": 2}
+result = bestarm.race(function, arms=range(5), items=range(200), **how)
 stop.set()
 print(result.reason, signal.getsignal(signal.SIGINT) is before)
 """
@@ -431,11 +442,11 @@ def test_ctrl_c_ends_a_program_with_what_is_known_and_the_race_continues(way: st
     assert program.returncode == 0
     stored = len(list(read_store(tmp_path / "race.sqlite").record.rows()))
     first, then = Mock(side_effect=score), Mock(side_effect=score)
-    options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "in_flight": 2}
+    options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "rounds_in_flight": 2}
     assert told(run(then, store=tmp_path / "race.sqlite", **options)) == told(run(first, **options))
     assert 20 <= stored == first.call_count - then.call_count
 
 
 def test_a_program_that_exits_within_a_coroutine_ends() -> None:
-    script = "import bestarm, sys\nasync def f(arm, item): sys.exit(3)\nbestarm.race(f, [1, 2])"
+    script = "import bestarm, sys\nasync def f(arm, item): sys.exit(3)\nbestarm.race(f, arms=[1, 2])"
     assert subprocess.run([sys.executable, "-c", script], timeout=30, check=False).returncode == 3  # noqa: S603

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import bestarm
+from bestarm.algorithms import LUCB, ConvexBAI, PairwiseBAI
+from bestarm.comparisons import Betting
 
 INF, NAN = float("inf"), float("nan")
 ARMS, ITEMS = ["a", "b", "c"], range(50)
-LUCB, CONVEX = bestarm.LUCB(0.1, 1.0), bestarm.ConvexBAI(0.1)
-BETTING = bestarm.PairwiseBAI(0.1, bestarm.Betting(bounds=(0.0, 2.0)))
-POOL = bestarm.PairwiseBAI(0.1, bestarm.Betting(pool=60))
+BY_LUCB, CONVEX = LUCB(0.1, variances=1.0), ConvexBAI(0.1)
+BETTING = PairwiseBAI(0.1, comparison=Betting(bounds=(0.0, 2.0)))
+POOL = PairwiseBAI(0.1, comparison=Betting(pool=60))
 
 
 class Counted:
@@ -62,12 +64,21 @@ OUT_OF_RANGE: list[tuple[str, Any, str]] = [
     *[("delta", value, f"delta {OPEN_UNIT} {value!r}") for value in (0, 0.0, 1, 1.0, 2, -0.1, NAN, INF)],
     *[("epsilon", value, f"epsilon {AT_LEAST_0} {value!r}") for value in (-1, -1e-9, NAN, INF)],
     *[("indifference_zone", value, f"indifference_zone {AT_LEAST_0} {value!r}") for value in (-0.5, NAN, INF, -INF)],
-    *[("in_flight", value, f"in_flight {COUNT} 1, got {value!r}") for value in (0, -1, 1.0, 2.5, True, "2")],
+    *[
+        ("rounds_in_flight", value, f"rounds_in_flight {COUNT} 1, got {value!r}")
+        for value in (0, -1, 1.0, 2.5, True, "2")
+    ],
     *[("retries", value, f"retries {COUNT} 0, got {value!r}") for value in (-1, 1.0, 0.5, True, None, "2")],
     *[("seed", value, f"seed {COUNT} 0, got {value!r}") for value in (-1, 0.5, 1.0, True, None, "1")],
-    *[("first_rounds", value, f"first_rounds {COUNT} 2, got {value!r}") for value in (0, 1, -3, 2.0, None)],
-    *[("max_queries", value, f"max_queries {COUNT} 1, got {value!r}") for value in (0, -5, 30.0, INF, True, "30")],
-    *[("max_queries", value, f"max_queries must allow for one round of all 3 arms, got {value!r}") for value in (1, 2)],
+    *[("min_rounds", value, f"min_rounds {COUNT} 2, got {value!r}") for value in (0, 1, -3, 2.0, True)],
+    *[
+        ("max_evaluations", value, f"max_evaluations {COUNT} 1, got {value!r}")
+        for value in (0, -5, 30.0, INF, True, "30")
+    ],
+    *[
+        ("max_evaluations", value, f"max_evaluations must allow for one round of all 3 arms, got {value!r}")
+        for value in (1, 2)
+    ],
     *[
         ("bounds", value, f"bounds must be two finite numbers, the lower one first, got {value!r}")
         for value in ((1, 0), (1, 1), (0,), (0, 1, 2), (), (0, INF), (-INF, 0), (NAN, 1), [1.0, -1.0])
@@ -86,12 +97,24 @@ def test_parameters_out_of_range(name: str, value: Any, message: str, tmp_path: 
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
-    integers = {"max_queries": np.int64(6), "in_flight": np.int64(2), "seed": np.int64(3), "retries": np.int64(1)}
+    integers = {
+        "max_evaluations": np.int64(6),
+        "rounds_in_flight": np.int64(2),
+        "seed": np.int64(3),
+        "retries": np.int64(1),
+    }
     floats = {"delta": np.float64(0.125), "epsilon": np.float32(0.5), "bounds": np.array([0.0, 1.0])}
     given: dict[str, Any] = {"progress": False, "store": tmp_path / "race.sqlite", **integers, **floats}
-    result = bestarm.race(Counted(), ARMS, ITEMS, **given)
-    plain: dict[str, Any] = {"max_queries": 6, "in_flight": 2, "seed": 3, "retries": 1, "delta": 0.125, "epsilon": 0.5}
-    expected = bestarm.race(Counted(), ARMS, ITEMS, bounds=(0, 1), progress=False, **plain)
+    result = bestarm.race(Counted(), arms=ARMS, items=ITEMS, **given)
+    plain: dict[str, Any] = {
+        "max_evaluations": 6,
+        "rounds_in_flight": 2,
+        "seed": 3,
+        "retries": 1,
+        "delta": 0.125,
+        "epsilon": 0.5,
+    }
+    expected = bestarm.race(Counted(), arms=ARMS, items=ITEMS, bounds=(0, 1), progress=False, **plain)
     assert result.to_json() == expected.to_json()
     assert bestarm.load_result(tmp_path / "race.sqlite").to_json() == expected.to_json()
 
@@ -99,14 +122,13 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
 # What is of the wrong kind altogether is named as well: the parameter, and what was given.
 WRONG_KIND: list[tuple[str, Any]] = [
     ("delta", "0.05"),
-    ("delta", None),
     ("epsilon", "0.1"),
     ("indifference_zone", "0"),
     ("bounds", 1.0),
     ("bounds", ("0", "1")),
     ("lower_is_better", "no"),
     ("algorithm", "PairwiseBAI"),
-    ("algorithm", bestarm.PairwiseBAI),
+    ("algorithm", PairwiseBAI),
     ("executor", 4),
     ("executor", ThreadPoolExecutor),
     ("store", 3),
@@ -139,18 +161,19 @@ class Unnamed:
         (["a", "b", "a"], "arms must have different names, 'a' is there more than once"),
         ([1, "1"], "arms must have different names, '1' is there more than once"),
         ([len, "len"], "arms must have different names, 'len' is there more than once"),
-        (["a", ""], "every arm must have a name, that of arm 1 is empty"),
-        (["  ", "a"], "every arm must have a name, that of arm 0 is empty"),
-        ({"a": 1, "\t": 2}, "every arm must have a name, that of arm 1 is empty"),
+        (["a", ""], "every arm must have a name, but arm 1 is ''"),
+        (["  ", "a"], "every arm must have a name, but arm 0 is '  '"),
+        ({"a": 1, "\t": 2}, r"every arm must have a name, but arm 1 is '\t'"),
+        (["a", None], "every arm must have a name, but arm 1 is None"),
         (["a", Unnamed()], "arm 1 has no name of its own ("),
-        ([lambda: 1, lambda: 2], "arms must have different names, '<lambda>' is there more than once"),
+        ([lambda: 1, lambda: 2], "arm 0 has no name of its own (<lambda>): give arms as a mapping"),
         (iter(["a"]), "there must be at least two arms to compare, got 1"),
     ],
 )
 def test_arms_that_cannot_be_told_apart_or_compared(arms: Any, message: str, tmp_path: Path) -> None:
     evaluate = Counted()
     with pytest.raises(ValueError, match="^" + re.escape(message)) as caught:
-        bestarm.race(evaluate, arms, ITEMS, progress=False, store=tmp_path / "race.sqlite")
+        bestarm.race(evaluate, arms=arms, items=ITEMS, progress=False, store=tmp_path / "race.sqlite")
     assert_one_sentence(caught.value)
     assert evaluate.calls == 0
     assert list(tmp_path.iterdir()) == []
@@ -170,7 +193,7 @@ def test_pools_of_too_few_items(items: Any, message: str, tmp_path: Path) -> Non
     assert_refused({"items": items}, message, tmp_path, ValueError)
 
 
-NO_ARMS = "arms must be a sequence of arms or a mapping of names to candidates, got"
+NO_ARMS = "arms must be a sequence, or a mapping of names to what evaluate is given, got"
 NO_ITEMS = "items must be a sequence or an iterator of items, got"
 WRONG_ITEMS = (5, "items.txt", b"items", {"a": 1, "b": 2}, {1}, frozenset({1, 2}))
 
@@ -209,35 +232,50 @@ def test_large_arms_and_items_of_the_wrong_kind_are_cut(name: str, value: Any, m
 def test_a_stream_that_runs_out_is_said_and_what_is_known_is_kept(n_items: int, bounds: Any, tmp_path: Path) -> None:
     evaluate = Counted()
     items: Iterator[int] = iter(range(n_items))
-    result = bestarm.race(evaluate, ARMS, items, bounds=bounds, progress=False, store=tmp_path / "race.sqlite")
-    assert (result.reason, result.n_rounds, evaluate.calls) == ("items exhausted", n_items, 3 * n_items)
+    result = bestarm.race(
+        evaluate, arms=ARMS, items=items, bounds=bounds, progress=False, store=tmp_path / "race.sqlite"
+    )
+    assert (result.reason, result.n_rounds, evaluate.calls) == ("ran out of items", n_items, 3 * n_items)
     assert bestarm.load_result(tmp_path / "race.sqlite").to_json() == result.to_json()
 
 
 # Algorithms.
 
-BESIDE = "is a setting of the algorithm: give it there, not beside algorithm="
+MINE = "PairwiseBAI(0.1, comparison=Betting((0.0, 2.0)))"
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"algorithm": BETTING, "delta": 0.1}, f"delta {BESIDE}"),
-        ({"algorithm": BETTING, "epsilon": 0.1}, f"epsilon {BESIDE}"),
-        ({"algorithm": BETTING, "indifference_zone": 0.1}, f"indifference_zone {BESIDE}"),
-        ({"algorithm": BETTING, "first_rounds": 20}, f"first_rounds {BESIDE}"),
-        ({"algorithm": BETTING, "bounds": (0, 1)}, "bounds (0, 1) are not those of the algorithm, (0.0, 2.0): give"),
-        ({"algorithm": LUCB, "bounds": (0, 1)}, "bounds (0, 1) are not those of the algorithm, None: give them in one"),
+        ({"algorithm": BETTING, "delta": 0.2}, f"delta is 0.2 here and 0.1 in {MINE}: give it in one place"),
+        ({"algorithm": BETTING, "delta": 0.05}, f"delta is 0.05 here and 0.1 in {MINE}: give it in one place"),
+        ({"algorithm": BETTING, "epsilon": 0.1}, f"epsilon is 0.1 here and 0.0 in {MINE}: give it in one place"),
+        ({"algorithm": BETTING, "indifference_zone": 0.1}, f"indifference_zone is 0.1 here and 0.0 in {MINE}: give it"),
+        ({"algorithm": BETTING, "min_rounds": 20}, f"{MINE} has no setting min_rounds, got min_rounds=20 beside it"),
+        ({"algorithm": BETTING, "bounds": (0, 1)}, "bounds=(0, 1) do not fit Betting((0.0, 2.0)), which is for"),
+        (
+            {"algorithm": BY_LUCB, "bounds": (0, 1)},
+            "bounds=(0, 1) do not fit LUCB(0.1), which uses no bounds",
+        ),
         ({"algorithm": BETTING, "bounds": (2, 0)}, "bounds must be two finite numbers, the lower one first, got (2, 0"),
-        ({"algorithm": POOL}, "the comparison of the algorithm is for a pool of 60 items, but there are 50 items"),
-        ({"algorithm": POOL, "items": None}, "the comparison of the algorithm is for a pool of 60 items, but there is"),
-        ({"algorithm": POOL, "items": iter(ITEMS)}, "the comparison of the algorithm is for a pool of 60 items, but"),
-        ({"algorithm": LUCB, "in_flight": 2}, "LUCB chooses every round from the one before it: in_flight must be 1"),
-        ({"algorithm": LUCB, "on_error": "disqualify"}, "on_error='disqualify' needs an algorithm that compares arms"),
+        ({"algorithm": POOL}, "the comparison is for a pool of 60 items, but there are 50 items"),
+        ({"algorithm": POOL, "items": None}, "the comparison is for a pool of 60 items, but there is"),
+        ({"algorithm": POOL, "items": iter(ITEMS)}, "the comparison is for a pool of 60 items, but"),
+        (
+            {"algorithm": BY_LUCB, "rounds_in_flight": 2},
+            "LUCB chooses every round from the one before it: rounds_in_flight must be 1",
+        ),
+        (
+            {"algorithm": BY_LUCB, "on_error": "disqualify"},
+            "on_error='disqualify' needs an algorithm that compares arms",
+        ),
         ({"algorithm": CONVEX, "on_error": "disqualify"}, "on_error='disqualify' needs an algorithm that compares"),
-        ({"algorithm": LUCB, "on_error": "worst"}, "on_error='worst' needs bounds=(low, high): without them there is"),
-        ({"algorithm": bestarm.LUCB(0.1, (1.0, 2.0))}, "variances has 2 entries, the game has 3 arms"),
-        ({"algorithm": BETTING, "max_queries": 2}, "max_queries must allow for one round of all 3 arms, got 2"),
+        (
+            {"algorithm": BY_LUCB, "on_error": "worst"},
+            "on_error='worst' needs bounds=(low, high): without them there is",
+        ),
+        ({"algorithm": LUCB(0.1, variances=(1.0, 2.0))}, "variances has 2 entries, the game has 3 arms"),
+        ({"algorithm": BETTING, "max_evaluations": 2}, "max_evaluations must allow for one round of all 3 arms, got 2"),
     ],
 )
 def test_an_algorithm_with_what_does_not_go_with_it(parameters: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -245,10 +283,10 @@ def test_an_algorithm_with_what_does_not_go_with_it(parameters: dict[str, Any], 
 
 
 def test_an_algorithm_with_what_goes_with_it() -> None:
-    given: dict[str, Any] = {"progress": False, "max_queries": 6}
-    assert bestarm.race(Counted(), ARMS, ITEMS, algorithm=BETTING, bounds=(0, 2), **given).n_rounds == 2
-    assert bestarm.race(Counted(), ARMS, range(60), algorithm=POOL, on_error="worst", **given).n_rounds == 2
-    assert bestarm.race(Counted(), ARMS, ITEMS, algorithm=LUCB, in_flight=1, **given).n_rounds == 2
+    given: dict[str, Any] = {"progress": False, "max_evaluations": 6}
+    assert bestarm.race(Counted(), arms=ARMS, items=ITEMS, algorithm=BETTING, bounds=(0, 2), **given).n_rounds == 2
+    assert bestarm.race(Counted(), arms=ARMS, items=range(60), algorithm=POOL, on_error="worst", **given).n_rounds == 2
+    assert bestarm.race(Counted(), arms=ARMS, items=ITEMS, algorithm=BY_LUCB, rounds_in_flight=1, **given).n_rounds == 2
 
 
 # The function.
@@ -312,7 +350,9 @@ def test_a_function_with_a_wrong_signature_is_refused_before_it_is_called(case: 
     for jointly in (False, True):
         expected = message.replace("(arm, item)", "(arms, item)") if jointly else message
         with pytest.raises(TypeError, match="^" + re.escape(expected)) as caught:
-            bestarm.race(evaluate, ARMS, ITEMS, jointly=jointly, progress=False, store=tmp_path / "race.sqlite")
+            bestarm.race(
+                evaluate, arms=ARMS, items=ITEMS, jointly=jointly, progress=False, store=tmp_path / "race.sqlite"
+            )
         assert_one_sentence(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -321,7 +361,7 @@ def test_a_function_with_a_wrong_signature_is_refused_before_it_is_called(case: 
 def test_what_is_no_function_is_refused(evaluate: Any, tmp_path: Path) -> None:
     message = f"evaluate must be a function of (arm, item), got {evaluate!r}"
     with pytest.raises(TypeError, match="^" + re.escape(message[:60])):
-        bestarm.race(evaluate, ARMS, ITEMS, progress=False, store=tmp_path / "race.sqlite")
+        bestarm.race(evaluate, arms=ARMS, items=ITEMS, progress=False, store=tmp_path / "race.sqlite")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -349,16 +389,18 @@ def test_functions_that_can_be_called_are_called(evaluate: Callable[..., float],
     store = tmp_path / "race.sqlite"
     if isinstance(evaluate, functools.partial):
         with pytest.raises(bestarm.EvaluationError, match=r"failed: AssertionError: evaluated$"):
-            bestarm.race(evaluate, ARMS, ITEMS, max_queries=3, progress=False, store=store)
+            bestarm.race(evaluate, arms=ARMS, items=ITEMS, max_evaluations=3, progress=False, store=store)
     else:
-        assert bestarm.race(evaluate, ARMS, ITEMS, max_queries=3, progress=False, store=store).n_rounds == 1
+        assert (
+            bestarm.race(evaluate, arms=ARMS, items=ITEMS, max_evaluations=3, progress=False, store=store).n_rounds == 1
+        )
     assert store.exists()
 
 
 def test_a_builtin_that_tells_nothing_about_itself_is_called() -> None:
     with pytest.raises(ValueError, match="no signature"):
         inspect.signature(max)
-    result = bestarm.race(max, [0.25, 0.5], iter([0.1, 0.3, 0.7]), progress=False)
+    result = bestarm.race(max, arms=[0.25, 0.5], items=iter([0.1, 0.3, 0.7]), progress=False)
     assert result.scores.tolist() == [[0.25, 0.5], [0.3, 0.5], [0.7, 0.7]]
 
 
@@ -378,9 +420,9 @@ def test_an_async_function_with_an_executor_is_refused(evaluate: Any, tmp_path: 
         with pytest.raises(
             ValueError, match=r"^an async evaluate runs on an event loop of its own: leave executor out"
         ):
-            bestarm.race(evaluate, ARMS, ITEMS, executor=executor, progress=False, store=store)
+            bestarm.race(evaluate, arms=ARMS, items=ITEMS, executor=executor, progress=False, store=store)
         assert not store.exists()
-    assert bestarm.race(evaluate, ARMS, ITEMS, max_queries=3, progress=False, store=store).n_rounds == 1
+    assert bestarm.race(evaluate, arms=ARMS, items=ITEMS, max_evaluations=3, progress=False, store=store).n_rounds == 1
 
 
 # The store.
@@ -395,23 +437,23 @@ def test_a_store_that_cannot_be_is_refused(tmp_path: Path) -> None:
     )
     refused({"store": str(tmp_path)}, f"the race cannot be stored in {tmp_path}: it is a folder")
     refused({"store": text / "race.sqlite"}, f"the race cannot be stored in {text / 'race.sqlite'}: it is in a folder")
-    refused({"store": text}, f"{text} is not a race of bestarm (or its beginning is damaged): it was left as it is")
+    refused({"store": text}, f"{text} is not a race of bestarm (or its beginning is damaged): the file was not changed")
     assert text.read_text(encoding="utf-8") == "a list of things that are no race\n" * 50
 
 
 def test_a_refused_continuation_changes_nothing(tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
-    bestarm.race(Counted(), ARMS, ITEMS, max_queries=9, progress=False, store=store)
+    bestarm.race(Counted(), arms=ARMS, items=ITEMS, max_evaluations=9, progress=False, store=store)
     before = store.read_bytes()
     changes: list[tuple[dict[str, Any], str]] = [
-        ({"delta": 0.1}, "delta is 0.05 in the file and 0.1 now"),
-        ({"epsilon": 0.1}, "epsilon is 0.0 in the file and 0.1 now"),
-        ({"seed": 1}, "seed is 0 in the file and 1 now"),
-        ({"lower_is_better": True}, "lower_is_better is False in the file and True now"),
-        ({"in_flight": 2}, "in_flight is 1 in the file and 2 now"),
-        ({"on_error": "disqualify"}, "on_error is 'raise' in the file and 'disqualify' now"),
-        ({"first_rounds": 12}, "first_rounds is 10 in the file and 12 now"),
-        ({"items": range(51)}, "n_items is 50 in the file and 51 now"),
+        ({"delta": 0.1}, "delta was 0.05 when the race began and is 0.1 now"),
+        ({"epsilon": 0.1}, "epsilon was 0.0 when the race began and is 0.1 now"),
+        ({"seed": 1}, "seed was 0 when the race began and is 1 now"),
+        ({"lower_is_better": True}, "lower_is_better was False when the race began and is True now"),
+        ({"rounds_in_flight": 2}, "rounds_in_flight was 1 when the race began and is 2 now"),
+        ({"on_error": "disqualify"}, "on_error was 'raise' when the race began and is 'disqualify' now"),
+        ({"min_rounds": 12}, "min_rounds was 10 when the race began and is 12 now"),
+        ({"items": range(51)}, "n_items was 50 when the race began and is 51 now"),
         ({"items": range(1, 51)}, "the items are not the same"),
     ]
     for parameters, message in changes:

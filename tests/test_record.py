@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import Betting, EliminationGame, PairwiseBAI, RaceResult, StudentMixture
+from bestarm import RaceResult
+from bestarm.algorithms import EliminationGame, PairwiseBAI
+from bestarm.comparisons import Betting, StudentMixture
 from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
 from bestarm.racing.replay import replay_given
 from own_games import TopTwo
@@ -99,8 +101,8 @@ def score(arm: Any, item: Any) -> float:
     return min(1.0, max(0.0, 0.5 * shared + 0.2 * own + 0.0001 * float(arm)))
 
 
-def numbered(**options: Any) -> RaceResult:
-    return bestarm.race(score, [1000, 2000, 3000], items=range(400), bounds=(0, 1), progress=False, **options)
+def numbered(**options: Any) -> RaceResult[Any]:
+    return bestarm.race(score, arms=[1000, 2000, 3000], items=range(400), bounds=(0, 1), progress=False, **options)
 
 
 @pytest.mark.parametrize("way", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy])  # noqa: S301
@@ -120,16 +122,16 @@ def test_results_survive_pickling_and_copying(way: Any, tmp_path: Path) -> None:
 # --- the same record by other rules ----------------------------------------------------------------------------------
 
 
-def given(result: RaceResult, algorithm: PairwiseBAI) -> EliminationGame:
+def given(result: RaceResult[Any], algorithm: PairwiseBAI) -> EliminationGame:
     game = algorithm.start(len(result.arms))
     assert isinstance(game, EliminationGame)
     replay_given(game, result.record, result.record.all_disqualifying(), result.settings.lower_is_better)
     return game
 
 
-@pytest.mark.parametrize("in_flight", [1, 3])
-def test_the_rules_of_the_race_itself_say_the_same_on_its_record(in_flight: int) -> None:
-    result = numbered(in_flight=in_flight)
+@pytest.mark.parametrize("rounds_in_flight", [1, 3])
+def test_the_rules_of_the_race_itself_say_the_same_on_its_record(rounds_in_flight: int) -> None:
+    result = numbered(rounds_in_flight=rounds_in_flight)
     algorithm = result.settings.algorithm
     assert isinstance(algorithm, PairwiseBAI)
     game = given(result, algorithm)
@@ -139,7 +141,7 @@ def test_the_rules_of_the_race_itself_say_the_same_on_its_record(in_flight: int)
 
 def test_an_arm_that_left_stays_a_candidate_of_other_rules_with_what_was_known_of_it() -> None:
     result = numbered()
-    stricter = PairwiseBAI(1e-6, Betting())
+    stricter = PairwiseBAI(1e-6, comparison=Betting())
     game = given(result, stricter)
     left = {out.arm: out.round for out in result.outcome.eliminations}
     assert game.candidates == (0, 1, 2)
@@ -150,7 +152,7 @@ def test_an_arm_that_left_stays_a_candidate_of_other_rules_with_what_was_known_o
                 n = min(left.get(i, result.n_rounds), left.get(j, result.n_rounds))
                 differences = result.scores[:n, j] - result.scores[:n, i]
                 expected = Betting().lower_bound(differences, math.log(2 / 1e-6))
-                assert game.lead_bound(i, j) == pytest.approx(expected, abs=1e-9)
+                assert game.lead_bound(j, i) == pytest.approx(expected, abs=1e-9)
 
 
 def test_wealth_on_the_arms_given_is_that_of_the_rounds_shared() -> None:
@@ -159,7 +161,7 @@ def test_wealth_on_the_arms_given_is_that_of_the_rounds_shared() -> None:
     left = {out.arm: out.round for out in result.outcome.eliminations}
     rounds = [left.get(arm, result.n_rounds) for arm in range(3)]
     for delta in (0.2, 0.01, 1e-4):
-        game = given(result, PairwiseBAI(delta, Betting()))
+        game = given(result, PairwiseBAI(delta, comparison=Betting()))
         out = {elimination.arm: elimination.round for elimination in game.eliminations}
         for i in range(3):
             crossed = None
@@ -176,7 +178,7 @@ def test_wealth_on_the_arms_given_is_that_of_the_rounds_shared() -> None:
 
 
 def test_other_kinds_of_rules_can_be_asked_too() -> None:
-    game = given(numbered(), PairwiseBAI(0.05, StudentMixture()))
+    game = given(numbered(), PairwiseBAI(0.05, comparison=StudentMixture()))
     assert 2 in game.candidates
 
 
@@ -184,7 +186,7 @@ def test_a_record_in_which_arms_come_back_is_refused() -> None:
     scores = np.clip(np.random.default_rng(0).normal([0.2, 0.4, 0.6], 0.2, (60, 3)), 0, 1)
     result = bestarm.race_table(scores, algorithm=TopTwo(0.01, 0.04))
     with pytest.raises(ValueError, match="arms came back in round"):
-        given(result, PairwiseBAI(0.1, Betting()))
+        given(result, PairwiseBAI(0.1, comparison=Betting()))
 
 
 def test_a_failure_is_a_failure_for_other_rules_too() -> None:
@@ -195,9 +197,11 @@ def test_a_failure_is_a_failure_for_other_rules_too() -> None:
             raise OSError("disk full")
         return score(arm, item)
 
-    result = bestarm.race(fails, [1000, 2000, 3000], range(400), bounds=(0, 1), on_error="disqualify", progress=False)
+    result = bestarm.race(
+        fails, arms=[1000, 2000, 3000], items=range(400), bounds=(0, 1), on_error="disqualify", progress=False
+    )
     assert [failed.arm for failed in result.disqualified] == [2000]
-    game = given(result, PairwiseBAI(1e-9, Betting()))
+    game = given(result, PairwiseBAI(1e-9, comparison=Betting()))
     assert 1 not in game.candidates
     assert game.counts[1] == result.disqualified[0].round - 1
 
@@ -210,13 +214,13 @@ def test_a_game_with_a_withdrawn_candidate_does_not_end_within_epsilon(compariso
     """Nobody was compared with the candidate that left after two rounds: it may be far better than the leader."""
     rows = np.random.default_rng(0).uniform(0.4, 0.6, (3000, 3))
     rows[:, 2] = 1.0
-    game = PairwiseBAI(0.05, comparison, epsilon=0.2).start(3)
+    game = PairwiseBAI(0.05, comparison=comparison, epsilon=0.2).start(3)
     assert isinstance(game, EliminationGame)
     game.play(rows[:2])
     game.withdraw(2)
     game.play(rows[2:])
     assert (game.reason, game.candidates, game.n_rounds) == (None, (0, 1, 2), 3000)
-    whole = PairwiseBAI(0.05, comparison, epsilon=0.2).start(3)
+    whole = PairwiseBAI(0.05, comparison=comparison, epsilon=0.2).start(3)
     whole.play(np.delete(rows, 2, axis=1).repeat([1, 2], axis=1))
     assert whole.reason == "within epsilon"
 
@@ -225,7 +229,7 @@ def test_a_pool_with_a_withdrawn_candidate_is_not_settled() -> None:
     rows = np.full((50, 3), 0.5)
     rows[:, 2] = 0.9
     rows[:3, 2] = 0.2
-    game = PairwiseBAI(0.05, Betting(pool=50)).start(3)
+    game = PairwiseBAI(0.05, comparison=Betting(pool=50)).start(3)
     assert isinstance(game, EliminationGame)
     game.play(rows[:3])
     game.withdraw(2)
@@ -240,7 +244,7 @@ def test_the_best_arm_of_a_law_is_rarely_missed_by_more_than_epsilon_whoever_ste
         rows = (rng.random((400, 3)) < [0.5, 0.5, 0.65]).astype(float)
         left = 1 if rows[0, 2] <= rows[0, :2].min() else len(rows)
         record = Record.of_table(rows, np.array([len(rows), len(rows), left]), [""] * len(rows))
-        game = PairwiseBAI(0.05, Betting(), epsilon=0.1).start(3)
+        game = PairwiseBAI(0.05, comparison=Betting(), epsilon=0.1).start(3)
         assert isinstance(game, EliminationGame)
         replay_given(game, record, {}, lower_is_better=False)
         ended += game.finished
@@ -251,7 +255,7 @@ def test_the_best_arm_of_a_law_is_rarely_missed_by_more_than_epsilon_whoever_ste
 
 @pytest.mark.parametrize("arm", [-1, 3, True, 0.5, "a"])
 def test_arms_that_are_not_queried_cannot_be_withdrawn_or_disqualified(arm: Any) -> None:
-    game = PairwiseBAI(0.05, Betting()).start(3)
+    game = PairwiseBAI(0.05, comparison=Betting()).start(3)
     assert isinstance(game, EliminationGame)
     game.play(np.full((5, 3), 0.5))
     with pytest.raises(ValueError, match=r"^(arm must be a whole number|only an arm that is queried)"):

@@ -10,23 +10,13 @@ import numpy as np
 import pytest
 
 import naive
-from bestarm import (
-    LUCB,
-    Elimination,
-    EmpiricalBernstein,
-    Game,
-    GaussianBernstein,
-    HoeffdingRace,
-    KimNelson,
-    PairwiseBAI,
-    VarianceRace,
-)
-from bestarm.algorithms import Algorithm
+from bestarm.algorithms import LUCB, Algorithm, Elimination, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.comparisons.boundary import CHUNK
 from naive import Matrix, Played
 
 # Rewards are made up here: that they do not look like what a comparison is made for is no news.
-pytestmark = pytest.mark.filterwarnings("ignore::bestarm.DataWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bestarm.AssumptionWarning")
 
 RNG = np.random.Generator
 N_GAMES = 1000
@@ -153,7 +143,7 @@ def pairwise_bounded(rng: RNG) -> Match:
     max_rounds, max_queries = budget(rng, n, K)
     rows = bounded_rewards(rng, n, K)
     return Match(
-        PairwiseBAI(delta, EmpiricalBernstein(), keep, max_rounds=max_rounds, max_queries=max_queries),
+        PairwiseBAI(delta, comparison=EmpiricalBernstein(), keep=keep, max_rounds=max_rounds, max_queries=max_queries),
         rows,
         naive.pairwise_bounded(rows, delta, keep, max_rounds, max_queries),
     )
@@ -165,7 +155,9 @@ def pairwise_gaussian(rng: RNG, f: Literal["proved", "published"]) -> Match:
     max_rounds, max_queries = budget(rng, n, K)
     rows = gaussian_rewards(rng, n, K)
     return Match(
-        PairwiseBAI(delta, GaussianBernstein(f), keep, max_rounds=max_rounds, max_queries=max_queries),
+        PairwiseBAI(
+            delta, comparison=GaussianBernstein(f=f), keep=keep, max_rounds=max_rounds, max_queries=max_queries
+        ),
         rows,
         naive.pairwise_gaussian(rows, delta, f, keep, max_rounds, max_queries),
     )
@@ -188,7 +180,7 @@ def hoeffding(rng: RNG) -> Match:
     K, delta = some_settings(rng)
     n, variances = int(rng.integers(10, 60)), known_variances(rng, K)
     rows = untied_rewards(rng, n, K)
-    return Match(HoeffdingRace(delta, tuple(variances)), rows, naive.hoeffding_race(rows, delta, variances))
+    return Match(HoeffdingRace(delta, variances=tuple(variances)), rows, naive.hoeffding_race(rows, delta, variances))
 
 
 def variance_gaussian(rng: RNG) -> Match:
@@ -201,22 +193,26 @@ def variance_bounded(rng: RNG) -> Match:
     K, delta = some_settings(rng)
     n = horizon(rng, lambda t: 6 * log(3 * K * t * (t + 1) / delta) / t)
     rows = bounded_rewards(rng, n, K)
-    return Match(VarianceRace(delta, "bounded"), rows, naive.variance_race_bounded(rows, delta))
+    return Match(VarianceRace(delta, rewards="bounded"), rows, naive.variance_race_bounded(rows, delta))
 
 
 def kim_nelson(rng: RNG) -> Match:
     n, K = int(rng.integers(20, 60)), int(rng.integers(2, 9))
     delta, zone = float(rng.choice((0.3, 0.1, 1e-3))), float(rng.choice([0.05, 0.2, 1.0]))
-    first_rounds = int(rng.choice([2, 3, 5, 10]))
+    min_rounds = int(rng.choice([2, 3, 5, 10]))
     rows = untied_rewards(rng, n, K)
-    return Match(KimNelson(delta, zone, first_rounds), rows, naive.kim_nelson(rows, delta, zone, first_rounds))
+    return Match(
+        KimNelson(delta, indifference_zone=zone, min_rounds=min_rounds),
+        rows,
+        naive.kim_nelson(rows, delta, zone, min_rounds),
+    )
 
 
 def lucb(rng: RNG) -> Match:
     K, delta = some_settings(rng)
     n, variances = int(rng.integers(20, 100)), known_variances(rng, K)
     rows = exact_rewards(rng, n, K)
-    return Match(LUCB(delta, tuple(variances)), rows, naive.lucb(rows, delta, variances))
+    return Match(LUCB(delta, variances=tuple(variances)), rows, naive.lucb(rows, delta, variances))
 
 
 MATCHES: dict[str, Callable[[RNG], Match]] = {
@@ -363,7 +359,7 @@ def turning_gaussian(rng: RNG) -> Match:
     rows = rng.standard_normal((400, 1)) + [0, 0, 0.01] + rng.standard_normal((400, 3)) * [0.1, 0, 0.05]
     rows[:, 0] -= rng.uniform(0.11, 0.13)
     rows[170:, 0] += rng.uniform(1, 3)
-    algorithm = PairwiseBAI(0.3, GaussianBernstein(), keep=2.5)
+    algorithm = PairwiseBAI(0.3, comparison=GaussianBernstein(), keep=2.5)
     return Match(algorithm, rows, naive.pairwise_gaussian(rows, 0.3, "proved", 2.5))
 
 
@@ -372,7 +368,7 @@ def turning_bounded(rng: RNG) -> Match:
     rows = np.tile([0.05, 0.95, 0.5], (900, 1)) + rng.uniform(-0.05, 0.05, (900, 3))
     rows[150:, 0] += 0.9
     rows[150:, 1] -= rng.uniform(0.5, 0.6)
-    algorithm = PairwiseBAI(0.9, EmpiricalBernstein(), keep=82)
+    algorithm = PairwiseBAI(0.9, comparison=EmpiricalBernstein(), keep=82)
     return Match(algorithm, rows, naive.pairwise_bounded(rows, 0.9, 82))
 
 
@@ -398,15 +394,18 @@ def late_lead() -> Matrix:
 
 LONG_GAMES: dict[str, tuple[Algorithm, Callable[[Matrix], Played]]] = {
     "pairwise_bounded": (
-        PairwiseBAI(0.1, EmpiricalBernstein(), keep=2),
+        PairwiseBAI(0.1, comparison=EmpiricalBernstein(), keep=2),
         lambda rows: naive.pairwise_bounded(rows, 0.1, keep=2),
     ),
-    "pairwise_gaussian": (PairwiseBAI(0.1, GaussianBernstein()), lambda rows: naive.pairwise_gaussian(rows, 0.1)),
-    "hoeffding": (HoeffdingRace(0.1, 0.05), lambda rows: naive.hoeffding_race(rows, 0.1, np.full(3, 0.05))),
+    "pairwise_gaussian": (
+        PairwiseBAI(0.1, comparison=GaussianBernstein()),
+        lambda rows: naive.pairwise_gaussian(rows, 0.1),
+    ),
+    "hoeffding": (HoeffdingRace(0.1, variances=0.05), lambda rows: naive.hoeffding_race(rows, 0.1, np.full(3, 0.05))),
     "variance_gaussian": (VarianceRace(0.1), lambda rows: naive.variance_race_gaussian(rows, 0.1)),
-    "variance_bounded": (VarianceRace(0.1, "bounded"), lambda rows: naive.variance_race_bounded(rows, 0.1)),
-    "kim_nelson": (KimNelson(0.1, 0.005), lambda rows: naive.kim_nelson(rows, 0.1, 0.005, 10)),
-    "lucb": (LUCB(0.1, 0.05), lambda rows: naive.lucb(rows, 0.1, np.full(3, 0.05))),
+    "variance_bounded": (VarianceRace(0.1, rewards="bounded"), lambda rows: naive.variance_race_bounded(rows, 0.1)),
+    "kim_nelson": (KimNelson(0.1, indifference_zone=0.005), lambda rows: naive.kim_nelson(rows, 0.1, 0.005, 10)),
+    "lucb": (LUCB(0.1, variances=0.05), lambda rows: naive.lucb(rows, 0.1, np.full(3, 0.05))),
 }
 
 

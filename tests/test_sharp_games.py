@@ -11,7 +11,9 @@ import pytest
 
 import bestarm
 import naive_sharp
-from bestarm import Betting, PairwiseBAI, StudentMixture
+from bestarm.algorithms import PairwiseBAI
+from bestarm.arms import Arms, GaussianArms, TableArms
+from bestarm.comparisons import Betting, StudentMixture
 from games import feed, outcome
 from naive_sharp import Array, Played, betting_rules, student_rules
 from statistics_helpers import binomial_p_value, contradicts
@@ -90,10 +92,14 @@ def options(rng: RNG, K: int, scale: float) -> dict[str, Any]:
 
 def algorithm(delta: float, comparison: StudentMixture | Betting, given: dict[str, Any]) -> PairwiseBAI:
     settings = dict(given)
-    return PairwiseBAI(delta, comparison, indifference_zone=settings.pop("zone"), **settings)
+    return PairwiseBAI(delta, comparison=comparison, indifference_zone=settings.pop("zone"), **settings)
 
 
-SETTINGS = [(0.9, StudentMixture()), (0.1, StudentMixture()), (0.2, StudentMixture((1.0, 100.0), weights=(1.0, 2.0)))]
+SETTINGS = [
+    (0.9, StudentMixture()),
+    (0.1, StudentMixture()),
+    (0.2, StudentMixture(precisions=(1.0, 100.0), weights=(1.0, 2.0))),
+]
 
 
 def student_match(rng: RNG) -> Match:
@@ -149,7 +155,7 @@ def test_random_games_are_played_as_the_reference_plays_them(name: str) -> None:
         seen.update(what_happened(match))
     assert seen["by rounding"] <= 0.02 * N_GAMES
     reasons = ["decided", "within epsilon", "budget", "tied", "zone and epsilon", "tied, decided", "kept arms"]
-    reasons += ["pool exhausted", "pool, zone", "pool exhausted, tied"] if name == "Betting" else []
+    reasons += ["all items used", "pool, zone", "pool exhausted, tied"] if name == "Betting" else []
     assert {reason: seen[reason] for reason in reasons if seen[reason] < 10} == {}
     assert name != "Betting" or seen["contradiction"] > 0
 
@@ -168,7 +174,7 @@ def what_happened(match: Match) -> list[str]:
         "kept arms": kept and played.n_rounds > played.eliminations[0][1],
         "zone and epsilon": settings.indifference_zone > 0 and settings.epsilon > 0,
         "pool, zone": betting is not None and betting.pool is not None and settings.indifference_zone > 0,
-        "pool exhausted, tied": played.reason == "pool exhausted" and len(played.candidates) > 1,
+        "pool exhausted, tied": played.reason == "all items used" and len(played.candidates) > 1,
         "contradiction": played.contradiction is not None,
     }
     return [name for name, happened in names.items() if happened]
@@ -182,8 +188,9 @@ def test_a_kept_arm_beats_a_higher_number_that_is_just_as_good_within_the_zone()
     rows = np.zeros((40, 3))
     rows[:2, 1] = 1.0, -1.0
     rows[:4, 2], rows[4:, 2] = 0.25, np.tile([-2048.0, 2000.0], 18)
-    expected = naive_sharp.play(rows, student_rules(StudentMixture(), 3, 0.1, zone=1.0, keep=82.0))
-    game = PairwiseBAI(0.1, indifference_zone=1.0, keep=82.0).start(3)
+    mixture = StudentMixture(min_rounds=2)
+    expected = naive_sharp.play(rows, student_rules(mixture, 3, 0.1, zone=1.0, keep=82.0))
+    game = PairwiseBAI(0.1, comparison=mixture, indifference_zone=1.0, keep=82.0).start(3)
     game.play(rows)
     assert [arm for arm, _ in expected.eliminations] == [0, 1]
     assert outcome(game) == expected_outcome(expected)
@@ -193,7 +200,7 @@ def test_a_kept_arm_that_turns_contradicts_the_candidates() -> None:
     """Averaged wealth: arm 2 is out early, then far ahead of two equal candidates."""
     rows = np.tile([0.5, 0.5, 0.0], (12, 1))
     rows = np.concatenate([rows, np.tile([0.0, 0.0, 1.0], (40, 1))])
-    game = PairwiseBAI(0.2, Betting(), keep=82.0).start(3)
+    game = PairwiseBAI(0.2, comparison=Betting(), keep=82.0).start(3)
     game.play(rows)
     assert [(one.arm, one.round < 13) for one in game.eliminations] == [(2, True), (1, False)]
     assert (game.reason, game.best) == ("decided", 0)
@@ -209,7 +216,7 @@ def test_frozen_wealth_counts_for_good() -> None:
     up, down = [0.0, 1.0, 0.48], [1.0, 0.0, 0.48]
     rows = np.array([up, up, up, down] * 8 + [[0.3, 0.7, 0.5]] * 100)
     expected = naive_sharp.play(rows, betting_rules(betting, 3, delta))
-    game = PairwiseBAI(delta, betting).start(3)
+    game = PairwiseBAI(delta, comparison=betting).start(3)
     game.play(rows)
     assert outcome(game) == expected_outcome(expected)
     (first, arm_2_left), (second, arm_0_left) = expected.eliminations
@@ -223,10 +230,10 @@ def test_frozen_wealth_counts_for_good() -> None:
 def test_ties_end_with_an_indifference_zone(comparison: StudentMixture | Betting) -> None:
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.random((3000, 1)), 3, axis=1)
-    game = PairwiseBAI(0.05, comparison, indifference_zone=0.1).start(3)
+    game = PairwiseBAI(0.05, comparison=comparison, indifference_zone=0.1).start(3)
     game.play(rows)
     assert (game.reason, game.best) == ("decided", 0)  # ties go to the lower number
-    endless = PairwiseBAI(0.05, comparison).start(3)
+    endless = PairwiseBAI(0.05, comparison=comparison).start(3)
     endless.play(rows)
     assert endless.reason is None
 
@@ -242,7 +249,7 @@ def test_tolerances_that_are_refused(setting: str, value: float) -> None:
 
 @pytest.mark.parametrize("comparison", [StudentMixture(), Betting()])
 def test_a_budget_below_one_round_is_refused(comparison: StudentMixture | Betting) -> None:
-    settings = PairwiseBAI(0.1, comparison, max_queries=4)
+    settings = PairwiseBAI(0.1, comparison=comparison, max_queries=4)
     assert settings.start(4).ask().tolist() == [0, 1, 2, 3]
     with pytest.raises(ValueError, match=r"^max_queries must allow for one round of all 5 arms, got 4"):
         settings.start(5)
@@ -254,19 +261,19 @@ GAMES, DELTA = 500, 0.1
 ZONE, EPSILON = 0.1, 0.1
 
 
-def gaussian_arms(means: list[float], sd: float, correlation: float = 0.5) -> bestarm.GaussianArms:
+def gaussian_arms(means: list[float], sd: float, correlation: float = 0.5) -> GaussianArms:
     K = len(means)
-    return bestarm.GaussianArms(means, sd**2 * (correlation + (1 - correlation) * np.eye(K)))
+    return GaussianArms(means, sd**2 * (correlation + (1 - correlation) * np.eye(K)))
 
 
-def table_arms(means: list[float], spread: float) -> bestarm.TableArms:
+def table_arms(means: list[float], spread: float) -> TableArms:
     """Scores around their means, shuffled, on so many items that hardly two rounds are the same."""
     rng = np.random.default_rng(8)
     noise = np.linspace(-spread, spread, 2000)
-    return bestarm.TableArms(np.column_stack([mean + rng.permutation(noise) for mean in means]))
+    return TableArms(np.column_stack([mean + rng.permutation(noise) for mean in means]))
 
 
-STUDENT_CELLS: dict[str, tuple[PairwiseBAI, bestarm.Arms]] = {
+STUDENT_CELLS: dict[str, tuple[PairwiseBAI, Arms]] = {
     "near ties": (
         PairwiseBAI(DELTA, epsilon=EPSILON),
         gaussian_arms([0.5, 0.5 - 1.01 * EPSILON, 0.5 - 1.01 * EPSILON], 0.5),
@@ -284,17 +291,17 @@ STUDENT_CELLS: dict[str, tuple[PairwiseBAI, bestarm.Arms]] = {
         gaussian_arms([0.5, 0.5 - 1.01 * ZONE, 0.5 - 1.01 * ZONE], 0.5),
     ),
 }
-BETTING_CELLS: dict[str, tuple[PairwiseBAI, bestarm.Arms]] = {
+BETTING_CELLS: dict[str, tuple[PairwiseBAI, Arms]] = {
     "near ties": (
-        PairwiseBAI(DELTA, Betting(), epsilon=EPSILON),
+        PairwiseBAI(DELTA, comparison=Betting(), epsilon=EPSILON),
         table_arms([0.5, 0.5 - 1.01 * EPSILON, 0.5 - 1.01 * EPSILON], 0.3),
     ),
     "the lead is the zone": (
-        PairwiseBAI(DELTA, Betting(), indifference_zone=ZONE),
+        PairwiseBAI(DELTA, comparison=Betting(), indifference_zone=ZONE),
         table_arms([0.5, 0.5 - ZONE, 0.5 - ZONE], 0.3),
     ),
     "zone and epsilon": (
-        PairwiseBAI(DELTA, Betting(), indifference_zone=ZONE, epsilon=EPSILON),
+        PairwiseBAI(DELTA, comparison=Betting(), indifference_zone=ZONE, epsilon=EPSILON),
         table_arms([0.5, 0.5 - 1.01 * ZONE, 0.5 - 1.01 * ZONE], 0.3),
     ),
 }
@@ -306,7 +313,7 @@ CELLS = {f"student, {name}": cell for name, cell in STUDENT_CELLS.items()} | {
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_arm_returned_is_the_best_or_within_epsilon_of_it(cell: str) -> None:
     settings, arms = CELLS[cell]
-    sim = bestarm.simulate(settings, arms, GAMES, seed=list(CELLS).index(cell), progress=False)
+    sim = bestarm.simulate(settings, arms, repetitions=GAMES, seed=list(CELLS).index(cell), progress=False)
     assert sim.answered.all()
     too_bad = arms.means[sim.winners] < arms.means.max() - settings.epsilon
     assert not contradicts(int(too_bad.sum()), GAMES, DELTA, len(CELLS))
@@ -318,7 +325,13 @@ def test_without_the_promise_of_the_zone_the_test_of_the_level_finds_errors(
 ) -> None:
     """Teeth: a lead far below the zone is got wrong more often than delta."""
     arms = gaussian_arms([0.505, 0.5], 0.5) if isinstance(comparison, StudentMixture) else table_arms([0.505, 0.5], 0.3)
-    sim = bestarm.simulate(PairwiseBAI(DELTA, comparison, indifference_zone=ZONE), arms, GAMES, seed=1, progress=False)
+    sim = bestarm.simulate(
+        PairwiseBAI(DELTA, comparison=comparison, indifference_zone=ZONE),
+        arms,
+        repetitions=GAMES,
+        seed=1,
+        progress=False,
+    )
     assert binomial_p_value(int((sim.winners != 0).sum()), GAMES, DELTA) < 1e-6
 
 
@@ -327,7 +340,7 @@ def test_epsilon_ends_games_of_equal_arms(cell: str) -> None:
     settings, arms = CELLS[cell]
     equal = np.full(arms.n_arms, 0.5)
     tied = gaussian_arms(equal.tolist(), 0.5) if cell.startswith("student") else table_arms(equal.tolist(), 0.3)
-    sim = bestarm.simulate(settings, tied, 50, seed=3, progress=False)
+    sim = bestarm.simulate(settings, tied, repetitions=50, seed=3, progress=False)
     assert sim.answered.all()
     assert np.mean(sim.reasons == "within epsilon") > 0.5
 
@@ -355,7 +368,7 @@ def test_two_near_tied_arms_do_not_leave_the_field_to_a_bad_one(name: str) -> No
     comparison, zone = ZONE_RULES[name]
     rng, decided = np.random.default_rng(4), 0
     for _ in range(300):
-        game = PairwiseBAI(SMALL_DELTA, comparison, indifference_zone=zone).start(3)
+        game = PairwiseBAI(SMALL_DELTA, comparison=comparison, indifference_zone=zone).start(3)
         game.play(two_good_and_a_bad_one(rng, name))
         decided += game.reason == "decided"
         assert not (game.reason == "decided" and game.best == 2)

@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 import bestarm
+from bestarm.algorithms import LUCB, KimNelson, PairwiseBAI
 from bestarm.algorithms.game import Algorithm
+from bestarm.arms import GaussianArms, PoolArms, clustered_arms
+from bestarm.comparisons import Betting, GaussianBernstein
 from bestarm.simulation import Simulation, play_game, repetition_rng
 
-ARMS = bestarm.clustered_arms(6, 2, 0.95)
+ARMS = clustered_arms(6, 2, 0.95)
 ALGORITHMS: dict[str, Algorithm] = {
-    "PairwiseBAI": bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()),
-    "PairwiseBAI, kept arms": bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein(), keep=2.0, max_rounds=500),
-    "LUCB": bestarm.LUCB(0.1),
-    "KimNelson": bestarm.KimNelson(0.1, 0.1),
+    "PairwiseBAI": PairwiseBAI(0.1, comparison=GaussianBernstein()),
+    "PairwiseBAI, kept arms": PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=2.0, max_rounds=500),
+    "LUCB": LUCB(0.1),
+    "KimNelson": KimNelson(0.1, indifference_zone=0.1),
 }
 ARRAYS = ("queries", "rounds", "winners", "candidates", "contradictions", "reasons")
 N = 80  # more games than batches, so that batches of different sizes are put together
@@ -52,8 +55,9 @@ def test_processes_play_the_same_games_as_threads() -> None:
 def test_another_interpreter_plays_the_same_games() -> None:
     script = """
 import json, bestarm
-algorithm = bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein())
-sim = bestarm.simulate(algorithm, bestarm.clustered_arms(6, 2, 0.95), repetitions=80, seed=7)
+from bestarm import algorithms, arms, comparisons
+algorithm = algorithms.PairwiseBAI(0.1, comparison=comparisons.GaussianBernstein())
+sim = bestarm.simulate(algorithm, arms.clustered_arms(6, 2, 0.95), repetitions=80, seed=7)
 print(json.dumps(sim.queries.tolist()))
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)  # noqa: S603
@@ -109,7 +113,7 @@ def simulation(candidates: Any, means: Any = (0.3, 0.9, 0.9), queries: Any = Non
     left = np.array(candidates, dtype=np.bool_)
     n = len(left)
     counts = np.arange(10, 10 + n) if queries is None else np.array(queries)
-    arms = bestarm.GaussianArms(means, np.eye(len(means)))
+    arms = GaussianArms(means, np.eye(len(means)))
     return Simulation(
         algorithm=ALGORITHMS["PairwiseBAI"],
         arms=arms,
@@ -137,8 +141,8 @@ def test_an_error_is_a_game_that_lost_every_arm_with_the_largest_mean() -> None:
 def test_an_answer_within_epsilon_is_no_error(epsilon: float, errors: list[bool]) -> None:
     """Arms 0, 1 and 2 are returned; arm 1 is worse than the best by 0.05."""
     sim = simulation(np.eye(3), means=(0.3, 0.85, 0.9))
-    for reason in ("decided", "within epsilon", "pool exhausted"):
-        settings = bestarm.PairwiseBAI(0.1, epsilon=epsilon)
+    for reason in ("decided", "within epsilon", "all items used"):
+        settings = PairwiseBAI(0.1, epsilon=epsilon)
         sim = replace(sim, algorithm=settings, reasons=np.full(3, reason))
         assert sim.errors.tolist() == errors
         assert sim.error_rate == pytest.approx(np.mean(errors), rel=1e-14)
@@ -148,7 +152,7 @@ def test_an_answer_within_epsilon_is_no_error(epsilon: float, errors: list[bool]
 def test_epsilon_excuses_no_game_without_an_answer() -> None:
     """The guarantee of such a game is that the best arm stays a candidate, whatever epsilon is."""
     sim = simulation([[1, 1, 0], [0, 1, 1]], means=(0.3, 0.85, 0.9))
-    sim = replace(sim, algorithm=bestarm.PairwiseBAI(0.1, epsilon=0.1, max_rounds=10))
+    sim = replace(sim, algorithm=PairwiseBAI(0.1, epsilon=0.1, max_rounds=10))
     assert sim.answered.tolist() == [False, False]
     assert sim.errors.tolist() == [True, False]
 
@@ -156,10 +160,10 @@ def test_epsilon_excuses_no_game_without_an_answer() -> None:
 @pytest.mark.parametrize(("worse_by", "rate"), [(0.04, 0.0), (0.5, 1.0)])
 def test_games_that_return_an_arm_within_epsilon_are_no_errors(worse_by: float, rate: float) -> None:
     """The arm that is best in these games is, by the means that they are judged by, the second."""
-    arms = bestarm.GaussianArms([1.0, 0.0], 0.01 * np.eye(2))
-    sim = bestarm.simulate(bestarm.PairwiseBAI(0.1, epsilon=0.05), arms, repetitions=20)
+    arms = GaussianArms([1.0, 0.0], 0.01 * np.eye(2))
+    sim = bestarm.simulate(PairwiseBAI(0.1, epsilon=0.05), arms, repetitions=20)
     assert sim.winners.tolist() == [0] * 20
-    judged = replace(sim, arms=bestarm.GaussianArms([1.0, 1.0 + worse_by], 0.01 * np.eye(2)))
+    judged = replace(sim, arms=GaussianArms([1.0, 1.0 + worse_by], 0.01 * np.eye(2)))
     assert (sim.error_rate, judged.error_rate) == (0.0, rate)
 
 
@@ -169,8 +173,8 @@ def test_one_best_arm_must_be_among_the_candidates() -> None:
 
 
 def test_games_that_end_by_their_budget_keep_their_candidates() -> None:
-    arms = bestarm.GaussianArms([0.0, 0.001, -50.0], np.eye(3))
-    sim = bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein(), max_rounds=200), arms, repetitions=30)
+    arms = GaussianArms([0.0, 0.001, -50.0], np.eye(3))
+    sim = bestarm.simulate(PairwiseBAI(0.1, comparison=GaussianBernstein(), max_rounds=200), arms, repetitions=30)
     assert sim.rounds.tolist() == [200] * 30
     assert sim.candidates.tolist() == [[True, True, False]] * 30
     assert not sim.decided.any()
@@ -225,7 +229,7 @@ def test_text_names_games_queries_and_error_rate() -> None:
 # Failures and progress.
 
 
-class FailingArms(bestarm.GaussianArms):
+class FailingArms(GaussianArms):
     """Arms whose draw fails once, in whichever game comes to it."""
 
     def __init__(self, means: Any, covariance: Any, failing_draw: int) -> None:
@@ -256,13 +260,13 @@ def test_a_failure_ends_games_that_would_never_end() -> None:
     # Equal arms are never told apart; in an interpreter of its own, so that a hang fails the test and not the suite.
     script = """
 import itertools, sys, bestarm
-class Arms(bestarm.GaussianArms):
+class Arms(bestarm.arms.GaussianArms):
     draws = itertools.count(1)
     def draw(self, n_rounds, rng):
         if next(self.draws) == 40:
             raise ArithmeticError("broke down")
         return super().draw(n_rounds, rng)
-algorithm = bestarm.PairwiseBAI(0.01, bestarm.GaussianBernstein())
+algorithm = bestarm.algorithms.PairwiseBAI(0.01)
 try:
     bestarm.simulate(algorithm, Arms([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]]), repetitions=20)
 except ArithmeticError as error:
@@ -295,12 +299,12 @@ def test_progress_is_shown_on_the_standard_error_stream(
 
 def test_a_pool_that_ran_out_before_the_game_ended_gave_no_answer() -> None:
     """The comparison knows of no pool: with its rows used up it has not decided, and nothing is wrong about that."""
-    pool = bestarm.PoolArms(np.random.default_rng(0).random((30, 3)))
-    sim = bestarm.simulate(bestarm.PairwiseBAI(0.05), pool, repetitions=20)
+    pool = PoolArms(np.random.default_rng(0).random((30, 3)))
+    sim = bestarm.simulate(PairwiseBAI(0.05), pool, repetitions=20)
     assert set(sim.reasons.tolist()) == {""}
     assert not sim.answered.any()
     assert not sim.errors.any()
     assert (sim.rounds == 30).all()
-    known = bestarm.simulate(bestarm.PairwiseBAI(0.05, bestarm.Betting(pool=30)), pool, repetitions=20)
-    assert set(known.reasons.tolist()) <= {"decided", "pool exhausted"}
+    known = bestarm.simulate(PairwiseBAI(0.05, comparison=Betting(pool=30)), pool, repetitions=20)
+    assert set(known.reasons.tolist()) <= {"decided", "all items used"}
     assert known.answered.all()

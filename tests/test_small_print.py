@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import Betting, EvaluationError, PairwiseBAI
-from bestarm.algorithms import Game
+from bestarm import EvaluationError
+from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.comparisons import Betting
 from bestarm.inputs.items import digest
 from bestarm.report.words import names
 from bestarm.testing import ConformanceError, check_algorithm
@@ -79,14 +80,15 @@ def test_an_arm_that_was_beaten_and_failed_later_was_beaten() -> None:
             return math.nan
         return level[arm]
 
-    algorithm = PairwiseBAI(0.05, Betting(), keep=50.0)
+    algorithm = PairwiseBAI(0.05, comparison=Betting(), keep=50.0)
     result = run(evaluate, list(level), iter(range(400)), algorithm=algorithm, on_error="disqualify")
     out = next(out for out in result.eliminations if out.arm == "low")
     assert out.round < 40
     assert failed == [40]
-    record = next(record for record in result.to_records() if record["arm"] == "low")
-    assert (record["status"], record["round"], record["beaten_by"]) == ("out", out.round, out.by)
-    assert "returned nan" in record["failure"]
+    record = result["low"]
+    assert (record.status, record.left_in_round, record.beaten_by) == ("out", out.round, out.by)
+    assert record.failure is not None
+    assert "returned nan" in record.failure
     assert f"out in round {out.round}, beaten by {out.by}" in str(result)
 
 
@@ -98,14 +100,14 @@ def test_of_several_failures_that_come_together_the_first_is_raised(bad: list[tu
     first = min(bad)
     pool: Executor = Inline()
     with pytest.raises(EvaluationError, match=re.escape(f"evaluate('{first[1]}', '{first[0]}')")):
-        run(reads(rows), range(5), iter(range(400)), bounds=(0, 1), executor=pool, in_flight=4)
+        run(reads(rows), range(5), iter(range(400)), bounds=(0, 1), executor=pool, rounds_in_flight=4)
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("n", "said"), [(1, "a"), (4, "a, b, c, d"), (5, "a, b, c, d, e"), (6, "a, b, c, d, e and 1 more")]
+    ("n", "said"), [(1, "a"), (2, "a and b"), (5, "a, b, c, d and e"), (6, "a, b, c, d, e and 1 more")]
 )
 def test_five_names_fit_into_a_sentence(n: int, said: str) -> None:
     assert names(tuple("abcdefgh"[:n])) == said
@@ -117,16 +119,16 @@ def test_five_names_fit_into_a_sentence(n: int, said: str) -> None:
 class Narrow(Game):
     """Its bounds for all pairs together are tighter than those for one: they cannot hold at the same level."""
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float:
+    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float:
         return -0.5 if simultaneous else -1.0
 
 
 class Wide(Narrow):
-    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float:
+    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float:
         return -1.0 if simultaneous else -0.5
 
 
 def test_the_kit_finds_simultaneous_bounds_that_are_tighter_than_single_ones() -> None:
     check_algorithm(Playing(Wide), [bounds_on_leads_agree])
-    with pytest.raises(ConformanceError, match=r"the interval of 1 over 0 begins at -0.5, not -1.0"):
+    with pytest.raises(ConformanceError, match=r"the interval of 0 over 1 begins at -0.5, not -1.0"):
         check_algorithm(Playing(Narrow), [bounds_on_leads_agree])

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def edit(store: Path, *statements: str) -> None:
         connection.commit()
 
 
-def tell_rounds(contest: Race, n_rounds: int) -> None:
+def tell_rounds(contest: Race[Any], n_rounds: int) -> None:
     for _ in range(n_rounds):
         for todo in contest.ask():
             contest.tell(todo, {arm: quick(arm, todo.item) for arm in todo.arms})
@@ -37,7 +38,7 @@ def _store(tmp_path: Path) -> Path:
     """A race of 20 rounds, finished, closed, alone in its folder."""
     folder = tmp_path / "races"
     folder.mkdir()
-    assert race(quick, ALL, store=folder / "race.sqlite").n_rounds == 20
+    assert race(quick, arms=ALL, store=folder / "race.sqlite").n_rounds == 20
     assert [path.name for path in folder.iterdir()] == ["race.sqlite"]
     return folder / "race.sqlite"
 
@@ -65,7 +66,10 @@ def kept(store: Path) -> dict[str, bytes]:
 def refused(store: Path, words: str = "") -> None:
     """Neither continued nor shown, with a sentence that names the file, which is left as it is."""
     before = kept(store)
-    attempts: list[Callable[[], RaceResult]] = [lambda: load_result(store), lambda: race(quick, ALL, store=store)]
+    attempts: list[Callable[[], RaceResult[Any]]] = [
+        lambda: load_result(store),
+        lambda: race(quick, arms=ALL, store=store),
+    ]
     for attempt in attempts:
         with pytest.raises(StoreError) as refusal:
             attempt()
@@ -95,7 +99,7 @@ def test_a_file_in_use_by_another_process_is_refused_and_unchanged(new: bool, st
         refused(store, "is in use by another process")
         process.communicate("\n")
     assert process.returncode == 0
-    assert race(quick, ALL, store=store).n_rounds == 20
+    assert race(quick, arms=ALL, store=store).n_rounds == 20
 
 
 def test_a_file_in_use_by_the_same_process_is_refused_and_the_race_goes_on(tmp_path: Path) -> None:
@@ -109,7 +113,7 @@ def test_a_file_in_use_by_the_same_process_is_refused_and_the_race_goes_on(tmp_p
                 load_result(store)
         tell_rounds(contest, 17)
         assert contest.finished
-    assert outcome(load_result(store)) == outcome(race(quick, ALL))
+    assert outcome(load_result(store)) == outcome(race(quick, arms=ALL))
 
 
 def test_looking_at_a_file_that_this_process_uses_does_not_open_it_to_others(tmp_path: Path) -> None:
@@ -123,7 +127,7 @@ def test_looking_at_a_file_that_this_process_uses_does_not_open_it_to_others(tmp
         assert other.returncode == 1
         assert "is in use by another process" in other.stderr
         tell_rounds(contest, 17)
-    assert outcome(load_result(store)) == outcome(race(quick, ALL))
+    assert outcome(load_result(store)) == outcome(race(quick, arms=ALL))
 
 
 def overwrite(store: Path, start: int, data: bytes) -> None:
@@ -165,9 +169,9 @@ def test_a_damaged_file_with_the_log_of_a_killed_process_is_left_with_its_log(pa
 def test_a_killed_race_can_be_shown_and_stays_as_it_is(killed: Path) -> None:
     before = kept(killed)
     shown = load_result(killed)
-    assert (shown.n_rounds, shown.reason) == (15, "interrupted")
+    assert (shown.n_rounds, shown.reason) == (15, "running")
     assert kept(killed) == before
-    assert outcome(race(quick, ALL, store=killed)) == outcome(race(quick, ALL))
+    assert outcome(race(quick, arms=ALL, store=killed)) == outcome(race(quick, arms=ALL))
 
 
 def test_showing_a_race_leaves_nothing_beside_it(store: Path) -> None:
@@ -210,11 +214,11 @@ def test_another_version_of_the_schema_is_refused(version: int, store: Path) -> 
         "UPDATE scores SET arm = 17 WHERE round = 5 AND arm = 2",
         "UPDATE scores SET round = 0 WHERE round = 5",
         "DELETE FROM arms WHERE arm = 3",
-        "DELETE FROM settings WHERE name = 'seed'",
-        "DELETE FROM settings WHERE name = 'in_flight'",
-        "UPDATE settings SET value = '-1' WHERE name = 'in_flight'",
-        "UPDATE settings SET value = 'null' WHERE name = 'in_flight'",
-        "UPDATE settings SET value = '[]' WHERE name = 'in_flight'",
+        "DELETE FROM settings WHERE name = 'items'",
+        "DELETE FROM settings WHERE name = 'arms_digest'",
+        "UPDATE settings SET value = '-1' WHERE name = 'rounds_in_flight'",
+        "UPDATE settings SET value = 'null' WHERE name = 'rounds_in_flight'",
+        "UPDATE settings SET value = '[]' WHERE name = 'rounds_in_flight'",
         "UPDATE settings SET value = '-1' WHERE name = 'algorithm'",
         "UPDATE settings SET value = 'true' WHERE name = 'algorithm'",
         "UPDATE settings SET value = '{}' WHERE name = 'algorithm'",
@@ -235,11 +239,11 @@ def test_rows_that_are_missing_or_make_no_sense_are_reported_and_the_file_is_lef
 
 def test_a_score_out_of_bounds_in_the_file_is_reported(tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
-    race(share, ALL, bounds=(0, 1), max_queries=80, store=store)
+    race(share, arms=ALL, bounds=(0, 1), max_evaluations=80, store=store)
     edit(store, "UPDATE scores SET score = 1.5 WHERE round = 3 AND arm = 1")
     before = store.read_bytes()
     with pytest.raises(StoreError, match="damaged"):
-        race(share, ALL, bounds=(0, 1), max_queries=80, store=store)
+        race(share, arms=ALL, bounds=(0, 1), max_evaluations=80, store=store)
     with pytest.raises(StoreError, match="damaged"):
         load_result(store)
     assert store.read_bytes() == before
@@ -251,13 +255,13 @@ def test_an_empty_file_is_a_new_race(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="the file is empty"):
         load_result(store)
     assert store.read_bytes() == b""
-    assert outcome(race(quick, ALL, store=store)) == outcome(race(quick, ALL))
-    assert outcome(load_result(store)) == outcome(race(quick, ALL))
+    assert outcome(race(quick, arms=ALL, store=store)) == outcome(race(quick, arms=ALL))
+    assert outcome(load_result(store)) == outcome(race(quick, arms=ALL))
 
 
 @pytest.mark.parametrize("name", ["a b.sqlite", "50%41?mode=ro#1.sqlite", "Rennen-äß-✓", "-wal"])
 def test_a_file_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = race(quick, ALL, store=name)
+    result = race(quick, arms=ALL, store=name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert outcome(load_result(name)) == outcome(load_result(tmp_path / name)) == outcome(result)

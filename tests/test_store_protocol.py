@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm import Elimination, Record, StoredRace, StoreError
+from bestarm import StoreError
+from bestarm.algorithms import LUCB, Elimination
 from bestarm.inputs import options
+from bestarm.racing import Record, StoredRace
 from bestarm.racing.record import RoundRow, ScoreRow
 
 
@@ -57,7 +59,7 @@ def score(arm: str, item: int) -> float:
 
 
 def test_a_race_is_kept_in_an_own_store_and_continued() -> None:
-    expected = bestarm.race(score, list("abc"), range(500), bounds=(0, 1), progress=False)
+    expected = bestarm.race(score, arms=list("abc"), items=range(500), bounds=(0, 1), progress=False)
     memory, called = Memory(), list[Any]()
 
     def counted(arm: str, item: int) -> float:
@@ -66,23 +68,33 @@ def test_a_race_is_kept_in_an_own_store_and_continued() -> None:
 
     for limit in (30, 60, None):
         result = bestarm.race(
-            counted, list("abc"), range(500), bounds=(0, 1), store=memory, max_queries=limit, progress=False
+            counted,
+            arms=list("abc"),
+            items=range(500),
+            bounds=(0, 1),
+            store=memory,
+            max_evaluations=limit,
+            progress=False,
         )
     assert str(result) == str(expected)
-    assert len(called) == len(set(called)) == expected.n_queries
+    assert len(called) == len(set(called)) == expected.n_evaluations
     assert (memory.closed, memory.settings and memory.settings["reason"]) == (3, "decided")
     assert tuple(memory.out) == expected.outcome.eliminations
-    with pytest.raises(StoreError, match=r"^my memory holds a race with other settings: delta is 0\.05 in the file"):
-        bestarm.race(score, list("abc"), range(500), bounds=(0, 1), store=memory, delta=0.1, progress=False)
+    with pytest.raises(
+        StoreError, match=r"^my memory holds a race with other settings: delta was 0\.05 when the race began"
+    ):
+        bestarm.race(score, arms=list("abc"), items=range(500), bounds=(0, 1), store=memory, delta=0.1, progress=False)
 
 
 @pytest.mark.parametrize("arm", [-1, 7])
 def test_scores_of_arms_that_do_not_exist_are_refused(arm: int) -> None:
     memory = Memory()
-    bestarm.race(score, list("abc"), range(500), bounds=(0, 1), store=memory, max_queries=30, progress=False)
+    bestarm.race(
+        score, arms=list("abc"), items=range(500), bounds=(0, 1), store=memory, max_evaluations=30, progress=False
+    )
     memory.scores[4] = (memory.scores[4][0], arm, 0.5, None)
     with pytest.raises(StoreError, match="there are scores of arms that do not exist"):
-        bestarm.race(score, list("abc"), range(500), bounds=(0, 1), store=memory, progress=False)
+        bestarm.race(score, arms=list("abc"), items=range(500), bounds=(0, 1), store=memory, progress=False)
 
 
 def test_what_is_no_store_is_refused() -> None:
@@ -107,6 +119,6 @@ def test_options_that_do_not_exist_are_refused_as_python_does(name: str) -> None
     with pytest.raises(TypeError, match=r"^race_table\(\) got an unexpected keyword argument 'store'"):
         bestarm.race_table([[1.0, 2.0], [2.0, 1.0]], store="x")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^plan\(\) got an unexpected keyword argument 'algorithm'"):
-        bestarm.plan([[1.0, 2.0]] * 9, algorithm=bestarm.LUCB())  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^race_commands\(\) got an unexpected keyword argument 'in_flight'"):
-        bestarm.race_commands(["true", "false"], in_flight=2)  # type: ignore[call-arg]
+        bestarm.plan([[1.0, 2.0]] * 9, algorithm=LUCB())  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^race_commands\(\) got an unexpected keyword argument 'rounds_in_flight'"):
+        bestarm.race_commands(["true", "false"], rounds_in_flight=2)  # type: ignore[call-arg]

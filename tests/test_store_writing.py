@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from bestarm import Game, PairwiseBAI, Race, StoreError, StudentMixture, load_result, race
+from bestarm import Race, StoreError, load_result, race
+from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.comparisons import StudentMixture
 from killing import ARMS, outcome, quick, score, share, stored_scores
 
 ALL = list(ARMS)
 
 
-def tell_rounds(contest: Race, n_rounds: int) -> None:
+def tell_rounds(contest: Race[Any], n_rounds: int) -> None:
     for _ in range(n_rounds):
         for todo in contest.ask():
             contest.tell(todo, {arm: quick(arm, todo.item) for arm in todo.arms})
@@ -60,7 +62,7 @@ def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evalu
         (tmp_path / "loop", "is the place writable"),
     ):
         with pytest.raises(StoreError) as refusal:
-            race(lambda arm, item: begun.append(arm), ALL, store=place)
+            race(lambda arm, item: begun.append(arm), arms=ALL, store=place)
         assert f"cannot be stored in {place}" in str(refusal.value)
         assert words in str(refusal.value)
         with pytest.raises(StoreError):
@@ -81,7 +83,7 @@ def test_without_the_right_to_write_a_race_is_refused_and_its_copy_can_be_shown(
     folder_mode: int, tmp_path: Path
 ) -> None:
     store = tmp_path / "race.sqlite"
-    expected = outcome(race(quick, ALL, store=store))
+    expected = outcome(race(quick, arms=ALL, store=store))
     content = store.read_bytes()
     with tempfile.TemporaryDirectory() as folder:  # others may not enter those of pytest
         copy = Path(shutil.copy(store, folder))
@@ -89,7 +91,7 @@ def test_without_the_right_to_write_a_race_is_refused_and_its_copy_can_be_shown(
         Path(folder).chmod(folder_mode)
         with nobody():
             with pytest.raises(StoreError, match="cannot be stored in"):
-                race(quick, ALL, store=copy)
+                race(quick, arms=ALL, store=copy)
             assert outcome(load_result(copy)) == expected
         Path(folder).chmod(0o755)
         assert copy.read_bytes() == content
@@ -111,7 +113,7 @@ def transactions(store: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", watched)
-        race(quick, ALL, store=store)
+        race(quick, arms=ALL, store=store)
     return sorted(set(sizes))
 
 
@@ -125,16 +127,16 @@ def continues_after(limit: AbstractContextManager[None], store: Path, **settings
 
     store.parent.mkdir()
     with pytest.raises(StoreError, match="is there room"), limit:
-        race(evaluate, ALL, store=store, **settings)
+        race(evaluate, arms=ALL, store=store, **settings)
     known = stored_scores(store)
     assert known <= set(begun)
     assert set(begun) - known <= set(begun[-len(ALL) :])  # at most the round that was not stored
     if known:
-        assert load_result(store).reason in ("interrupted", "decided")
+        assert load_result(store).reason in ("running", "decided")
     begun.clear()
-    result = race(evaluate, ALL, store=store, **settings)
+    result = race(evaluate, arms=ALL, store=store, **settings)
     assert known.isdisjoint(begun)
-    assert outcome(result) == outcome(race(evaluate, ALL, **settings))
+    assert outcome(result) == outcome(race(evaluate, arms=ALL, **settings))
     return len(known)
 
 
@@ -186,7 +188,7 @@ def test_a_race_cannot_be_continued_on_a_full_disk_and_stays_as_it_is(tmp_path: 
     with files_up_to(0), pytest.raises(StoreError, match="is there room"):
         Race(ALL, store=store)
     assert store.read_bytes() == before
-    assert outcome(race(quick, ALL, store=store)) == outcome(race(quick, ALL))
+    assert outcome(race(quick, arms=ALL, store=store)) == outcome(race(quick, arms=ALL))
 
 
 def test_scores_that_could_not_be_stored_can_be_told_again(tmp_path: Path) -> None:
@@ -203,7 +205,7 @@ def test_scores_that_could_not_be_stored_can_be_told_again(tmp_path: Path) -> No
     with closing(sqlite3.connect(store)) as connection:
         assert connection.execute("SELECT round, asked FROM rounds").fetchall() == [(r, 4) for r in range(1, 6)]
     assert load_result(store).n_rounds == 5
-    assert outcome(race(quick, ALL, store=store)) == outcome(race(quick, ALL))
+    assert outcome(race(quick, arms=ALL, store=store)) == outcome(race(quick, arms=ALL))
 
 
 def fails(arm: str, item: int) -> float:
@@ -213,13 +215,13 @@ def fails(arm: str, item: int) -> float:
 
 
 @pytest.mark.parametrize(("on_error", "score_of_failure"), [("worst", 0.0), ("disqualify", None)])
-def test_failures_are_stored_with_their_text(on_error: str, score_of_failure: float | None, tmp_path: Path) -> None:
+def test_failures_are_stored_with_their_text(on_error: Any, score_of_failure: float | None, tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
-    result = race(fails, ALL, iter(range(6)), bounds=(0, 1), on_error=on_error, store=store)
+    result = race(fails, arms=ALL, items=iter(range(6)), bounds=(0, 1), on_error=on_error, store=store)
     with closing(sqlite3.connect(store)) as connection:
         failed = connection.execute("SELECT round, arm, score, failure FROM scores WHERE failure NOT NULL").fetchall()
     words = "evaluate('bad', '{}') failed: RuntimeError: out of\nmemory"
-    other = "evaluate('fair', '4') returned 7.0: by bounds= every score lies in [0, 1]"
+    other = "evaluate('fair', '4') returned 7.0, which is outside of bounds=(0, 1)"
     bad = [(item + 1, 0, score_of_failure, words.format(item)) for item in (3, 4, 5)]
     fair = (5, 1, score_of_failure, other)
     assert failed == ([bad[0], bad[1], fair, bad[2]] if on_error == "worst" else [bad[0], fair])
@@ -238,22 +240,22 @@ class OwnAlgorithm:
     delta: float = 0.05
 
     def start(self, n_arms: int) -> Game:
-        return PairwiseBAI(self.delta, StudentMixture(first_rounds=10)).start(n_arms)
+        return PairwiseBAI(self.delta, comparison=StudentMixture(min_rounds=10)).start(n_arms)
 
 
 def test_a_race_with_an_algorithm_of_ones_own_is_continued_from_python_only(tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
-    interrupted = race(quick, ALL, algorithm=OwnAlgorithm(), max_queries=44, store=store)
+    interrupted = race(quick, arms=ALL, algorithm=OwnAlgorithm(), max_evaluations=44, store=store)
     assert interrupted.reason == "budget"
-    assert outcome(race(quick, ALL, algorithm=OwnAlgorithm(), store=store)) == outcome(race(quick, ALL))
-    with pytest.raises(StoreError, match=r"delta is 0\.05 in the file and 0\.1 now"):
-        race(quick, ALL, algorithm=OwnAlgorithm(0.1), store=store)
+    assert outcome(race(quick, arms=ALL, algorithm=OwnAlgorithm(), store=store)) == outcome(race(quick, arms=ALL))
+    with pytest.raises(StoreError, match=r"delta was 0\.05 when the race began and is 0\.1 now"):
+        race(quick, arms=ALL, algorithm=OwnAlgorithm(0.1), store=store)
     with pytest.raises((StoreError, ValueError), match="OwnAlgorithm, is not one of bestarm: continue it from Python"):
         load_result(store)
 
 
 def test_arms_that_are_no_text_come_back_by_their_names(tmp_path: Path) -> None:
-    result = race(lambda arm, item: score("best", item) + arm / 10, [1, 2.5, 3], store=tmp_path / "race.sqlite")
+    result = race(lambda arm, item: score("best", item) + arm / 10, arms=[1, 2.5, 3], store=tmp_path / "race.sqlite")
     loaded = load_result(tmp_path / "race.sqlite")
     assert (result.best, loaded.best) == (3, "3")
     assert loaded.arms == ("1", "2.5", "3")

@@ -13,22 +13,24 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
-import bestarm
-from bestarm import StudentMixture
+from bestarm.algorithms import PairwiseBAI
+from bestarm.comparisons import StudentMixture
 from statistics_helpers import binomial_p_value
 
 Array = NDArray[np.float64]
 INF, NAN = float("inf"), float("nan")
 DIGITS = 40
 
-OCTAVES = StudentMixture(tuple(4.0**k for k in range(8)))  # the grid that SPEC names
+OCTAVES = StudentMixture(precisions=tuple(4.0**k for k in range(8)), min_rounds=2)  # the grid that SPEC names
 MIXTURES = {
-    "default": StudentMixture(),
+    "default": StudentMixture(min_rounds=2),
     "octaves": OCTAVES,
-    "one precision": StudentMixture((1.0,)),
-    "one tiny precision": StudentMixture((1e-6,)),
-    "one vanishing precision": StudentMixture((1e-10,)),  # its slopes are huge in the first rounds
-    "unequal weights": StudentMixture((0.5, 30.0, 2000.0), weights=(5.0, 1.0, 2.0)),
+    "one precision": StudentMixture(precisions=(1.0,), min_rounds=2),
+    "one tiny precision": StudentMixture(precisions=(1e-6,), min_rounds=2),
+    "one vanishing precision": StudentMixture(
+        precisions=(1e-10,), min_rounds=2
+    ),  # its slopes are huge in the first rounds
+    "unequal weights": StudentMixture(precisions=(0.5, 30.0, 2000.0), weights=(5.0, 1.0, 2.0), min_rounds=2),
 }
 every_mixture = pytest.mark.parametrize("name", MIXTURES)
 
@@ -113,7 +115,7 @@ def test_evalue_is_the_integral_of_the_likelihood_ratio(n: int, effect: float, n
     ("n", "effect"), [(2, 0.7), (2, -5.0), (3, 40.0), (10, -0.5), (10, 2.0), (200, 0.4), (200, -0.1)]
 )
 def test_evalue_is_the_double_integral(n: int, effect: float, c: float) -> None:
-    got = float(StudentMixture((c,)).log_evalue(n, effect))
+    got = float(StudentMixture(precisions=(c,)).log_evalue(n, effect))
     assert got == pytest.approx(log_evalue_in_two_dimensions(n, effect, c), rel=1e-8, abs=1e-8)
 
 
@@ -266,7 +268,7 @@ def test_octaves_beat_nobody_up_to_round_six() -> None:
 @pytest.mark.parametrize(("n_arms", "delta"), [(2, 0.9), (2, 0.05), (10, 0.1), (50, 1e-12)])
 def test_slopes_of_the_default_shrink(n_arms: int, delta: float) -> None:
     rounds = np.concatenate([np.arange(1.0, 3000.0), np.geomspace(3000, 1e7, 200).round()])
-    slopes, _ = StudentMixture().boundary(rounds, n_arms, delta)
+    slopes, _ = StudentMixture(min_rounds=2).boundary(rounds, n_arms, delta)
     finite = slopes[np.isfinite(slopes)]
     assert finite.size > 3000
     assert np.isinf(slopes[: slopes.size - finite.size]).all()
@@ -275,14 +277,16 @@ def test_slopes_of_the_default_shrink(n_arms: int, delta: float) -> None:
 
 def test_slopes_grow_with_the_threshold() -> None:
     rounds = np.array([30.0, 1000.0])
-    slopes = np.array([StudentMixture().slopes(rounds, math.log(1 / delta)) for delta in (0.5, 0.1, 1e-3, 1e-9)])
+    slopes = np.array(
+        [StudentMixture(min_rounds=2).slopes(rounds, math.log(1 / delta)) for delta in (0.5, 0.1, 1e-3, 1e-9)]
+    )
     assert np.all(np.diff(slopes, axis=0) > 0)
 
 
 def test_a_slope_does_not_depend_on_the_rounds_it_is_computed_with() -> None:
     rounds = np.concatenate([np.arange(1.0, 400.0), [1e4, 1e7]])
-    together = StudentMixture().slopes(rounds, math.log(90.0))
-    alone = [StudentMixture().slopes(np.array([n]), math.log(90.0))[0] for n in rounds]
+    together = StudentMixture(min_rounds=2).slopes(rounds, math.log(90.0))
+    alone = [StudentMixture(min_rounds=2).slopes(np.array([n]), math.log(90.0))[0] for n in rounds]
     np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
@@ -290,17 +294,17 @@ def test_a_slope_does_not_depend_on_the_rounds_it_is_computed_with() -> None:
 
 
 def test_weights_are_scaled_to_one() -> None:
-    assert StudentMixture((1.0, 2.0), weights=(3.0, 1.0)).weights == (0.75, 0.25)
-    assert StudentMixture((1.0, 2.0, 4.0, 8.0)).weights == (0.25, 0.25, 0.25, 0.25)
+    assert StudentMixture(precisions=(1.0, 2.0), weights=(3.0, 1.0)).weights == (0.75, 0.25)
+    assert StudentMixture(precisions=(1.0, 2.0, 4.0, 8.0)).weights == (0.25, 0.25, 0.25, 0.25)
 
 
 def test_settings_are_values() -> None:
-    given_lists = StudentMixture([1.0, 4.0], weights=[1.0, 1.0])
+    given_lists = StudentMixture(precisions=[1.0, 4.0], weights=[1.0, 1.0])
     assert given_lists.precisions == (1.0, 4.0)
-    assert given_lists == StudentMixture((1.0, 4.0))
-    assert hash(given_lists) == hash(StudentMixture((1.0, 4.0)))
-    assert StudentMixture((1.0, 4.0)) != StudentMixture((1.0, 5.0))
-    assert StudentMixture(np.array([1.0, 4.0])) == given_lists  # type: ignore[arg-type]
+    assert given_lists == StudentMixture(precisions=(1.0, 4.0))
+    assert hash(given_lists) == hash(StudentMixture(precisions=(1.0, 4.0)))
+    assert StudentMixture(precisions=(1.0, 4.0)) != StudentMixture(precisions=(1.0, 5.0))
+    assert StudentMixture(precisions=np.array([1.0, 4.0])) == given_lists  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +319,7 @@ def test_settings_are_values() -> None:
 )
 def test_precisions_that_are_refused(precisions: tuple[float, ...], message: str) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        StudentMixture(precisions)
+        StudentMixture(precisions=precisions)
 
 
 @pytest.mark.parametrize(
@@ -331,7 +335,7 @@ def test_precisions_that_are_refused(precisions: tuple[float, ...], message: str
 )
 def test_weights_that_are_refused(weights: tuple[float, ...], message: str) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        StudentMixture((1.0, 2.0), weights)
+        StudentMixture(precisions=(1.0, 2.0), weights=weights)
 
 
 # --- games -----------------------------------------------------------------------------------------------------------
@@ -347,21 +351,21 @@ def first_finite(n_arms: int, delta: float, mixture: StudentMixture) -> int:
 def test_constant_differences_decide_at_the_first_look(name: str, n_arms: int) -> None:
     noise = np.random.default_rng(0).integers(0, 1000, size=(100, 1)) / 8.0
     rows = noise + np.arange(n_arms) / 4.0
-    game = bestarm.PairwiseBAI(0.1, MIXTURES[name]).start(n_arms)
+    game = PairwiseBAI(0.1, comparison=MIXTURES[name]).start(n_arms)
     game.play(rows)
     assert (game.reason, game.best) == ("decided", n_arms - 1)
     assert game.n_rounds == first_finite(n_arms, 0.1, MIXTURES[name])
 
 
 def test_two_rounds_may_be_enough() -> None:
-    game = bestarm.PairwiseBAI(0.05, MIXTURES["one tiny precision"]).start(2)
+    game = PairwiseBAI(0.05, comparison=MIXTURES["one tiny precision"]).start(2)
     game.play(np.array([[0.0, 1.0], [0.5, 1.5], [3.0, 0.0]]))
     assert (game.reason, game.n_rounds, game.best) == ("decided", 2, 1)
 
 
 def test_equal_arms_never_beat_each_other() -> None:
     noise = np.random.default_rng(1).normal(size=(3000, 1))
-    game = bestarm.PairwiseBAI(0.5).start(3)
+    game = PairwiseBAI(0.5).start(3)
     game.play(np.repeat(noise, 3, axis=1))
     assert (game.reason, game.candidates, game.n_rounds) == (None, (0, 1, 2), 3000)
 
@@ -403,7 +407,9 @@ def test_a_t_test_repeated_after_every_round_is_found_out(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [0.1, 0.05])
 def test_a_threshold_four_times_too_low_is_found_out(alpha: float) -> None:
-    slopes = StudentMixture((1.0,)).slopes(np.arange(2.0, N_ROUNDS + 1), math.log(1 / (4 * alpha)))
+    slopes = StudentMixture(precisions=(1.0,), min_rounds=2).slopes(
+        np.arange(2.0, N_ROUNDS + 1), math.log(1 / (4 * alpha))
+    )
     assert level_p_value(slopes, alpha) < 1e-3
 
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 import bestarm
-from bestarm import Betting, PairwiseBAI, Portfolio, RaceResult, ScoreTable, StudentMixture, race_table, read_table
+from bestarm import RaceResult, ScoreTable, race_table, read_table
+from bestarm.algorithms import LUCB, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI
+from bestarm.comparisons import Betting, EmpiricalBernstein, Portfolio, StudentMixture
 from bestarm.inputs.tables import score_table
 from naive import Matrix
 from statistics_helpers import contradicts
@@ -31,16 +33,16 @@ def made(seed: int = 0, n: int = 300) -> Matrix:
     return np.floor(np.clip(rows, 0.125, 0.875) * 64) / 64
 
 
-def raced(scores: Matrix, items: list[str] | None = None, **options: Any) -> RaceResult:
+def raced(scores: Matrix, items: list[str] | None = None, **options: Any) -> RaceResult[Any]:
     """The race that a table stands for, one call of a function for each cell."""
     items = items or [str(k + 1) for k in range(len(scores))]
     place = {item: k for k, item in enumerate(items)}
     return bestarm.race(
-        lambda arm, item: scores[place[item], NAMES.index(arm)], NAMES, items, progress=False, **options
+        lambda arm, item: scores[place[item], NAMES.index(arm)], arms=NAMES, items=items, progress=False, **options
     )
 
 
-def assert_same(result: RaceResult, expected: RaceResult) -> None:
+def assert_same(result: RaceResult[Any], expected: RaceResult[Any]) -> None:
     assert result.to_json() == expected.to_json()
     for name in ("means", "counts", "scores"):
         np.testing.assert_array_equal(getattr(result, name), getattr(expected, name), err_msg=name, strict=True)
@@ -73,7 +75,7 @@ def test_every_kind_of_table_is_raced_as_the_function_would_be(kind: str) -> Non
     result = race_table(KINDS[kind](scores), arms=arms, seed=5, bounds=(0, 1))
     assert_same(result, raced(scores, seed=5, bounds=(0, 1)))
     assert (result.best, result.reason, result.arms) == ("step by step", "decided", tuple(NAMES))
-    assert 0 < np.isnan(result.scores).sum() == result.n_rounds * 4 - result.n_queries
+    assert 0 < np.isnan(result.scores).sum() == result.n_rounds * 4 - result.n_evaluations
 
 
 @pytest.mark.parametrize(
@@ -84,9 +86,12 @@ def test_every_kind_of_table_is_raced_as_the_function_would_be(kind: str) -> Non
         {"bounds": (-2, 3), "epsilon": 0.1},
         {"bounds": (0, 1), "epsilon": 0.1, "lower_is_better": True, "seed": 2},
         {"bounds": (0, 1), "indifference_zone": 0.04},
-        {"bounds": None},
-        {"bounds": None, "first_rounds": 30, "lower_is_better": True},
-        {"bounds": None, "epsilon": 0.1, "seed": 4},
+        {"comparison": StudentMixture()},
+        {"comparison": StudentMixture(min_rounds=30), "lower_is_better": True},
+        {"comparison": StudentMixture(), "epsilon": 0.1, "seed": 4},
+        {"comparison": Portfolio(), "bounds": (0, 1), "seed": 6},
+        {"comparison": EmpiricalBernstein(), "max_evaluations": 500},
+        {"bounds": (0, 1), "max_evaluations": 101},
     ],
 )
 def test_settings_are_those_of_a_race(options: dict[str, Any]) -> None:
@@ -100,21 +105,22 @@ def test_bounds_of_the_table_are_its_smallest_and_largest_score(lower_is_better:
     expected = raced(scores, bounds=(0.125, 0.875), lower_is_better=lower_is_better)
     assert (scores.min(), scores.max()) == (0.125, 0.875)
     assert_same(race_table(scores, arms=NAMES, lower_is_better=lower_is_better), expected)
-    assert_same(race_table(scores, arms=NAMES, lower_is_better=lower_is_better, bounds="table"), expected)
+    by_bets = race_table(scores, arms=NAMES, lower_is_better=lower_is_better, comparison=Betting())
+    assert_same(by_bets, expected)
 
 
 @pytest.mark.parametrize(
     "algorithm",
     [
-        PairwiseBAI(0.05, Betting(pool=300), keep=2.0),
-        PairwiseBAI(0.1, StudentMixture(first_rounds=5), keep=1.5),
-        PairwiseBAI(0.05, bestarm.EmpiricalBernstein()),
-        PairwiseBAI(0.05, StudentMixture(), max_rounds=12),
-        PairwiseBAI(0.05, StudentMixture(), max_queries=50),
-        bestarm.ConvexBAI(0.05, Portfolio(pool=300)),
-        bestarm.KimNelson(0.05, indifference_zone=0.05),
-        bestarm.HoeffdingRace(0.05, variances=0.1),
-        bestarm.LUCB(0.05, variances=0.01),
+        PairwiseBAI(0.05, comparison=Betting(pool=300), keep=2.0),
+        PairwiseBAI(0.1, comparison=StudentMixture(min_rounds=5), keep=1.5),
+        PairwiseBAI(0.05, comparison=EmpiricalBernstein()),
+        PairwiseBAI(0.05, comparison=StudentMixture(), max_rounds=12),
+        PairwiseBAI(0.05, comparison=StudentMixture(), max_queries=50),
+        ConvexBAI(0.05, comparison=Portfolio(pool=300)),
+        KimNelson(0.05, indifference_zone=0.05),
+        HoeffdingRace(0.05, variances=0.1),
+        LUCB(0.05, variances=0.01),
     ],
     ids=lambda algorithm: type(algorithm).__name__,
 )
@@ -127,17 +133,17 @@ def test_the_seed_is_the_order_of_the_rows_and_nothing_else() -> None:
     scores = made(4)
     first, again, other = (race_table(scores, seed=seed) for seed in (0, 0, 1))
     assert first.to_json() == again.to_json()
-    assert first.n_queries != other.n_queries
+    assert first.n_evaluations != other.n_evaluations
     shuffled = np.random.default_rng(np.random.SeedSequence(1)).permutation(300)
     np.testing.assert_array_equal(other.scores[:, 2], scores[shuffled[: other.n_rounds], 2])
 
 
 def test_a_tie_is_named_once_all_rows_are_read() -> None:
     scores = made(5)[:, [0, 0, 1]]
-    for bounds in ("table", None):
-        result = race_table(scores, arms=["a", "b", "c"], bounds=bounds)
-        assert (result.reason, set(result.candidates), result.n_rounds) == ("pool exhausted", {"a", "b"}, 300)
-        assert result.verdict.startswith(f"{', '.join(result.candidates)} tie over all 300 items")
+    for comparison in (None, StudentMixture()):
+        result = race_table(scores, arms=["a", "b", "c"], comparison=comparison)
+        assert (result.reason, set(result.candidates), result.n_rounds) == ("all items used", {"a", "b"}, 300)
+        assert result.verdict.startswith(f"{' and '.join(result.candidates)} tie over all 300 items")
 
 
 # --- missing cells ---------------------------------------------------------------------------------------------------
@@ -150,11 +156,11 @@ def with_gaps() -> tuple[Matrix, NDArray[np.bool_]]:
 
 
 @pytest.mark.parametrize("lower_is_better", [False, True])
-@pytest.mark.parametrize("bounds", ["table", (0, 1)])
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
 def test_missing_cells_count_as_the_worst_as_failures_do_in_a_race(bounds: Any, lower_is_better: bool) -> None:
     scores, gaps = with_gaps()
     options: dict[str, Any] = {"lower_is_better": lower_is_better, "seed": 1}
-    limits = (float(np.nanmin(scores)), float(np.nanmax(scores))) if bounds == "table" else bounds
+    limits = (float(np.nanmin(scores)), float(np.nanmax(scores))) if bounds is None else bounds
     result = race_table(scores, arms=NAMES, missing="worst", bounds=bounds, **options)
     assert_same(result, raced(scores, on_error="worst", bounds=limits, **options))
     filled = np.where(gaps, limits[1] if lower_is_better else limits[0], scores)
@@ -166,7 +172,7 @@ def test_items_with_a_missing_cell_are_dropped_and_the_bounds_stay_those_of_the_
     scores[:2] = [[np.nan, -4.0, 0.5, 0.5], [0.5, 0.5, np.nan, 4.0]]
     whole = np.flatnonzero(~np.isnan(scores).any(axis=1))
     names = [str(row + 1) for row in whole]
-    result = race_table(scores, arms=NAMES, missing="drop-items")
+    result = race_table(scores, arms=NAMES, missing="drop")
     assert_same(result, raced(scores[whole], names, bounds=(-4, 4)))
     assert 200 < (result.settings.n_items or 0) == len(whole) < 260
 
@@ -177,11 +183,12 @@ def test_missing_cells_are_refused_with_their_number_and_the_two_ways_out() -> N
     message = (
         f"{gaps.sum()} of 1,200 cells are missing (the first in row {row + 1}, column {NAMES[column]!r}): count them "
         f"as the worst score with missing='worst', or use only the {(~gaps.any(axis=1)).sum()} complete rows with "
-        "missing='drop-items'"
+        "missing='drop'"
     )
-    for bounds in ("table", (0, 1), None):
+    options: list[dict[str, Any]] = [{}, {"bounds": (0, 1)}, {"comparison": StudentMixture()}]
+    for given in options:
         with pytest.raises(ValueError, match=re.escape(message)):
-            race_table(scores, arms=NAMES, bounds=bounds)
+            race_table(scores, arms=NAMES, **given)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +277,7 @@ def test_the_same_table_is_read_from_every_format(tmp_path: Path, name: str, lon
     else:
         separator = "\t" if name.endswith("tsv") else ","
         pd.DataFrame(records(long)).to_csv(path, sep=separator, index=False, lineterminator="\r\n")
-    columns = {"item": "item", "arm": "arm", "score": "score"} if long else {}
+    columns = {f"{name}_column": name for name in ("item", "arm", "score")} if long else {}
     assert shown(read_table(str(path), **columns)) == (ARMS, ITEMS, SCORES)
 
 
@@ -303,11 +310,11 @@ def test_items_and_cells_of_delimited_files(tmp_path: Path, text: str, item: str
         path = write(tmp_path, name, content)
         if expected is None:
             with pytest.raises(ValueError, match="there must be at least two arms to compare, got 1"):
-                read_table(path, item)
+                read_table(path, item_column=item)
             continue
         arms, items, scores = expected
         missing = [[1.0, None], [None, 2.0], [None, None], [None, None], [None, 3.0]]
-        assert shown(read_table(path, item)) == (arms, items, missing if scores is None else scores)
+        assert shown(read_table(path, item_column=item)) == (arms, items, missing if scores is None else scores)
 
 
 def test_json_lines_may_lack_cells_have_flags_and_a_byte_order_mark(tmp_path: Path) -> None:
@@ -328,7 +335,7 @@ def test_the_index_of_a_pandas_frame_in_parquet_is_no_arm(tmp_path: Path, index:
 
 # --- bad input -------------------------------------------------------------------------------------------------------
 
-LONG = {"item": "i", "arm": "m", "score": "s"}
+LONG = {"item_column": "i", "arm_column": "m", "score_column": "s"}
 BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "text": ("t.csv", "a,b\n1,2\n\n3,high\n", {}, "row 2, column 'b' must be a number, got 'high'"),
     "text in the first column": ("t.tsv", "a\tb\n1\t2\nx\t3\n", {}, "row 2, column 'a' must be a number, got 'x'"),
@@ -340,7 +347,7 @@ BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "text in a long table": ("t.csv", "i,m,s\nq,a,1\nq,b,x\n", LONG, "row 2, column 's' must be a number, got 'x'"),
     "one column": ("t.csv", "a\n1\n2\n", {}, "there must be at least two arms to compare, got 1"),
     "one arm, long": ("t.csv", "i,m,s\nq,a,1\nr,a,1\n", LONG, "there must be at least two arms to compare, got 1"),
-    "no name": ("t.csv", "a,b, \n1,2,3\n", {}, "every arm must have a name, that of arm 2 is empty"),
+    "no name": ("t.csv", "a,b, \n1,2,3\n", {}, "every arm must have a name, but arm 2 is ' '"),
     "no rows": ("t.csv", "a,b\n\n", {}, "t.csv has no rows: there must be one for each item"),
     "no rows, long": ("t.csv", "i,m,s\n", LONG, "t.csv has no rows: there must be one for each score"),
     "no objects": ("t.jsonl", "\n", {}, "t.jsonl has no rows: there must be one for each item"),
@@ -352,12 +359,12 @@ BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "infinite": ("t.csv", "item,a,b\nq,1,2\nr,3,-inf\n", {}, "must be finite, got -inf in row 2 (r), column 'b'"),
     "infinite in JSON": ("t.jsonl", '{"a": 1, "b": Infinity}', {}, "must be finite, got inf in row 1 (1), column 'b'"),
     "ending": ("t.txt", "a,b\n1,2\n", {}, "t.txt must end in one of .csv, .tsv, .jsonl, .ndjson, .parquet, so that"),
-    "item column": ("t.csv", "a,b\n1,2\n", {"item": "x"}, "t.csv has no column 'x': its columns are a, b"),
-    "arm column": ("t.csv", "i,m,s\nq,a,1\n", LONG | {"arm": "x"}, "no column 'x': its columns are i, m, s"),
-    "score column": ("t.csv", "i,m,s\nq,a,1\n", LONG | {"score": "x"}, "no column 'x': its columns are i, m, s"),
-    "no item": ("t.csv", "i,m,s\nq,a,1\n", {"arm": "m", "score": "s"}, "needs the names of all three columns"),
-    "no arm": ("t.csv", "i,m,s\nq,a,1\n", {"item": "i", "score": "s"}, "needs the names of all three columns"),
-    "no score": ("t.csv", "i,m,s\nq,a,1\n", {"item": "i", "arm": "m"}, "needs the names of all three columns"),
+    "item column": ("t.csv", "a,b\n1,2\n", {"item_column": "x"}, "t.csv has no column 'x': its columns are a, b"),
+    "arm column": ("t.csv", "i,m,s\nq,a,1\n", LONG | {"arm_column": "x"}, "no column 'x': its columns are i, m, s"),
+    "score column": ("t.csv", "i,m,s\nq,a,1\n", LONG | {"score_column": "x"}, "no column 'x': its columns are i, m, s"),
+    "no item": ("t.csv", "i,m,s\nq,a,1\n", {"arm_column": "m", "score_column": "s"}, "the names of all its columns"),
+    "no arm": ("t.csv", "i,m,s\nq,a,1\n", {"item_column": "i", "score_column": "s"}, "the names of all its columns"),
+    "no score": ("t.csv", "i,m,s\nq,a,1\n", {"item_column": "i", "arm_column": "m"}, "the names of all its columns"),
     "no JSON": ("t.jsonl", '{"a": 1, "b": 2}\n\n{"a": 1,\n', {}, "line 3 of "),
     "no object": ("t.jsonl", "[1, 2]\n", {}, "t.jsonl must be an object of columns, got '[1, 2]'"),
     "no Parquet": ("t.parquet", "a,b\n1,2\n", {}, "t.parquet"),
@@ -397,7 +404,7 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no rows": (np.empty((0, 2)), {}, "the table has no rows: there must be one for each item"),
     "no rows, polars": (pl.DataFrame({"a": [], "b": []}), {}, "the table has no rows: there must be one for each item"),
     "one row": ([[1.0, 2.0]], {}, "the table must have at least two rows, got 1"),
-    "one whole row": (SHIFTED[:2], {"missing": "drop-items"}, "the table must have at least two rows, got 1"),
+    "one whole row": (SHIFTED[:2], {"missing": "drop"}, "the table must have at least two rows, got 1"),
     "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "'a' is there more than once"),
     "ragged": ([[1, 2], [3]], {}, "the scores must be a table of numbers"),
     "ragged columns": ({"a": [1, 2], "b": [1]}, {}, "all columns of the table must have the same number of rows"),
@@ -405,23 +412,40 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a cube": (np.zeros((2, 2, 2)), {}, "one row per item and one column per arm, got (2, 2, 2)"),
     "infinite": ([[0, 1], [np.inf, 1]], {}, "scores must be finite, got inf in row 2 (2), column '0'"),
     "too many names": (GOOD, {"arms": ["a", "b", "c"]}, "arms must name the 2 columns, got 3 names"),
-    "names beside names": ({"a": [1, 2], "b": [3, 4]}, {"arms": ["a", "b"]}, "arms are the columns of the table"),
+    "names beside names": (
+        {"a": [1, 2], "b": [3, 4]},
+        {"arms": ["a", "b"]},
+        "this table already has column names: leave arms= out",
+    ),
     "outside": (SHIFTED[1:], {"bounds": (0, 1)}, "1 scores lie outside of the bounds [0, 1], the first in row 2"),
-    "outside, gaps before": (SHIFTED, {"bounds": (0, 1), "missing": "drop-items"}, "the first in row 3, column '1': 7"),
-    "bounds in words": (GOOD, {"bounds": "auto"}, "bounds must be two numbers, None or 'table', got 'auto'"),
+    "outside, gaps before": (SHIFTED, {"bounds": (0, 1), "missing": "drop"}, "the first in row 3, column '1': 7"),
+    "bounds in words": (GOOD, {"bounds": "auto"}, "bounds must be two finite numbers, the lower one first, got 'auto'"),
     "all equal": (np.full((5, 3), 2.5), {}, "all scores of the table are 2.5: there is nothing to tell the arms apart"),
     "nothing": (np.full((5, 2), np.nan), {"missing": "worst"}, "the table has no score in it"),
     "nothing, bounds": (np.full((5, 2), np.nan), {"bounds": (0, 1)}, "10 of 10 cells are missing (the first in row 1"),
-    "no whole row": ([[1, None], [None, 2]], {"missing": "drop-items"}, "every row of the table has a missing cell"),
-    "no worst": (SHIFTED, {"missing": "worst", "bounds": None}, "missing='worst' needs bounds: without them there is"),
-    "missing": (GOOD, {"missing": "ignore"}, "missing must be one of 'refuse', 'worst', 'drop-items', got 'ignore'"),
+    "no whole row": ([[1, None], [None, 2]], {"missing": "drop"}, "every row of the table has a missing cell"),
+    "no worst": (
+        SHIFTED,
+        {"missing": "worst", "comparison": StudentMixture()},
+        "missing='worst' needs bounds=(low, high): without them",
+    ),
+    "missing": (GOOD, {"missing": "ignore"}, "missing must be one of 'raise', 'worst', 'drop', got 'ignore'"),
     "delta": (GOOD, {"delta": 1.0}, "delta must lie strictly between 0 and 1, got 1.0"),
     "seed": (GOOD, {"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-    "first rounds": (GOOD, {"first_rounds": 1, "bounds": None}, "first_rounds must be a whole number of at least 2"),
-    "settings twice": (GOOD, {"algorithm": PairwiseBAI(), "delta": 0.1}, "delta is a setting of the algorithm"),
-    "bounds twice": (GOOD, {"algorithm": PairwiseBAI(), "bounds": (0, 1)}, "are not those of the algorithm, None"),
-    "algorithm's bounds": ([[0, 7], [1, 1]], {"algorithm": PairwiseBAI(0.1, Betting())}, "the first in row 1, column"),
-    "other pool": (GOOD, {"algorithm": PairwiseBAI(0.1, Betting(pool=9))}, "is for a pool of 9 items"),
+    "first rounds": (GOOD, {"min_rounds": 1}, "min_rounds must be a whole number of at least 2"),
+    "first rounds of bets": (GOOD, {"min_rounds": 5}, "min_rounds is a setting of StudentMixture, got 5 with the test"),
+    "settings twice": (GOOD, {"algorithm": PairwiseBAI(), "delta": 0.1}, "delta is 0.1 here and 0.05 in PairwiseBAI()"),
+    "bounds twice": (
+        GOOD,
+        {"algorithm": PairwiseBAI(), "bounds": (0, 1)},
+        "bounds=(0, 1) do not fit StudentMixture(), which uses no bounds",
+    ),
+    "algorithm's bounds": (
+        [[0, 7], [1, 1]],
+        {"algorithm": PairwiseBAI(0.1, comparison=Betting())},
+        "the first in row 1, column",
+    ),
+    "other pool": (GOOD, {"algorithm": PairwiseBAI(0.1, comparison=Betting(pool=9))}, "is for a pool of 9 items"),
 }
 
 

@@ -22,7 +22,7 @@ PAIRWISE = ("StudentMixture", "Betting")
 TEN_ARMS = ("near ties", "Bernoulli, correlated", "Beta, skewed", "discrete: rare large wins")
 
 # The study plays cells that are meant to misfit.
-pytestmark = pytest.mark.filterwarnings("ignore::bestarm.DataWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bestarm.AssumptionWarning")
 
 
 @lru_cache(maxsize=1)
@@ -97,7 +97,7 @@ def test_errors_are_counted_as_defined() -> None:
     for name, option in [("Betting", "pool"), ("StudentMixture", "epsilon"), ("Betting", "")]:
         cell = next(cell for cell in grid() if (cell.comparison, cell.option) == (name, option))
         errors, _, mean_queries = validate.errors_of(cell, 40, seed=3)
-        sim = bestarm.simulate(cell.algorithm, cell.arms, 40, seed=3, progress=False)
+        sim = bestarm.simulate(cell.algorithm, cell.arms, repetitions=40, seed=3, progress=False)
         for g in range(40):
             if option == "epsilon" and sim.reasons[g] != "budget":
                 wrong = cell.arms.means[sim.winners[g]] < cell.arms.means.max() - validate.EPSILON
@@ -167,14 +167,17 @@ def test_a_rejected_guarantee_is_exit_code_one(tmp_path: Path, monkeypatch: pyte
 
 
 BAD: list[tuple[Sequence[str], str]] = [
-    (("validate", "--games", "0"), "error: games must be a whole number of at least 1, got 0"),
-    (("validate", "--seed", "-1"), "error: seed must be a whole number of at least 0, got -1"),
-    (("validate", "--arms", "3"), "error: arms must be among 2, 10, 50, got 3"),
-    (("demo", "--delta", "2"), "error: delta must lie strictly between 0 and 1, got 2.0"),
-    (("demo", "--seed", "-1"), "error: seed must be a whole number of at least 0, got -1"),
-    (("reproduce", "figure1", "--delta", "2"), "error: delta must lie strictly between 0 and 1, got 2.0"),
-    (("reproduce", "figure1", "--delta", "nan"), "error: delta must lie strictly between 0 and 1, got nan"),
-    (("reproduce", "figure1", "--repetitions", "1"), "error: repetitions must be a whole number of at least 2, got 1"),
+    (("validate", "--games", "0"), "error: --games must be a whole number of at least 1, got 0"),
+    (("validate", "--seed", "-1"), "error: --seed must be a whole number of at least 0, got -1"),
+    (("validate", "--arms", "3"), "error: --arms must be among 2, 10, 50, got 3"),
+    (("demo", "--delta", "2"), "error: --delta must lie strictly between 0 and 1, got 2.0"),
+    (("demo", "--seed", "-1"), "error: --seed must be a whole number of at least 0, got -1"),
+    (("reproduce", "figure1", "--delta", "2"), "error: --delta must lie strictly between 0 and 1, got 2.0"),
+    (("reproduce", "figure1", "--delta", "nan"), "error: --delta must lie strictly between 0 and 1, got nan"),
+    (
+        ("reproduce", "figure1", "--repetitions", "1"),
+        "error: --repetitions must be a whole number of at least 2, got 1",
+    ),
     (("reproduce", "figure1", "--keep", "0.5"), "error: keep must be a finite number of at least 1, got 0.5"),
 ]
 

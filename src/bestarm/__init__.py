@@ -1,109 +1,41 @@
-"""bestarm: which of my K candidates is best?
+"""bestarm: which of my K options is best?
 
-Paired, covariance-adaptive best arm identification with a guarantee.
+Evaluates options on the same items, drops those that are beaten, and stops as soon as the answer is known: with
+probability at least 95% the best is never dropped.
+
+What a practitioner needs is here. What a researcher needs is in `bestarm.algorithms`, `bestarm.comparisons`,
+`bestarm.arms`, `bestarm.complexity`, `bestarm.simulation` and `bestarm.testing`; what results hold and stores must do
+is in `bestarm.racing`.
 """
 
-from bestarm import complexity
-from bestarm.algorithms import (
-    LUCB,
-    Algorithm,
-    ConvexBAI,
-    DataWarning,
-    Elimination,
-    EliminationGame,
-    Game,
-    Guarantee,
-    HoeffdingRace,
-    Intervals,
-    KimNelson,
-    PairwiseBAI,
-    VarianceRace,
-)
-from bestarm.arms import (
-    Arms,
-    BernoulliArms,
-    GaussianArms,
-    PoolArms,
-    TableArms,
-    bernoulli_variances,
-    clustered_arms,
-    equicorrelated_arms,
-    gaussian_worst_case_arms,
-)
-from bestarm.comparisons import (
-    Betting,
-    Comparison,
-    ConvexBernstein,
-    ConvexBoundary,
-    EmpiricalBernstein,
-    GaussianBernstein,
-    PairBoundary,
-    Portfolio,
-    StudentMixture,
-)
+from bestarm import algorithms as algorithms
+from bestarm import arms as arms
+from bestarm import comparisons as comparisons
+from bestarm import complexity as complexity
+from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, StoreError
 from bestarm.inputs.files import read_table
-from bestarm.inputs.scores import EvaluationError
 from bestarm.inputs.tables import ScoreTable
 from bestarm.planning import Plan, plan
 from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.commands import race_commands
 from bestarm.racing.race import race
-from bestarm.racing.record import Record
-from bestarm.racing.result import Disqualification, RaceResult
-from bestarm.racing.settings import RaceSettings
-from bestarm.racing.store import Store, StoredRace, StoreError
+from bestarm.racing.result import RaceResult
 from bestarm.racing.summary import load_result
 from bestarm.racing.table import race_table
-from bestarm.simulation import Simulation, simulate
+from bestarm.simulation import simulate
 from bestarm.version import __version__
 
 __all__ = [
-    "LUCB",
-    "Algorithm",
-    "Arms",
-    "BernoulliArms",
-    "Betting",
-    "Comparison",
-    "ConvexBAI",
-    "ConvexBernstein",
-    "ConvexBoundary",
-    "DataWarning",
-    "Disqualification",
-    "Elimination",
-    "EliminationGame",
-    "EmpiricalBernstein",
+    "AssumptionWarning",
+    "BestarmError",
     "EvaluationError",
-    "Game",
-    "GaussianArms",
-    "GaussianBernstein",
-    "Guarantee",
-    "HoeffdingRace",
-    "Intervals",
-    "KimNelson",
-    "PairBoundary",
-    "PairwiseBAI",
     "Plan",
-    "PoolArms",
-    "Portfolio",
     "Race",
     "RaceResult",
-    "RaceSettings",
-    "Record",
     "Round",
     "ScoreTable",
-    "Simulation",
-    "Store",
     "StoreError",
-    "StoredRace",
-    "StudentMixture",
-    "TableArms",
-    "VarianceRace",
     "__version__",
-    "bernoulli_variances",
-    "clustered_arms",
-    "complexity",
-    "equicorrelated_arms",
-    "gaussian_worst_case_arms",
     "load_result",
     "plan",
     "race",

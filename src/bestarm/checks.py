@@ -18,6 +18,13 @@ def check_open_unit(name: str, value: float) -> None:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
 
 
+def check_delta(delta: float) -> None:
+    """Refuse an accepted probability of a wrong answer that is none; a comparison belongs elsewhere."""
+    hint = "" if _is_real(delta) else " (a comparison is given by name, as comparison=...)"
+    if not (_is_real(delta) and 0.0 < delta < 1.0):
+        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta!r}{hint}")
+
+
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a finite number above zero."""
     if not (_is_real(value) and math.isfinite(value) and value > 0):

@@ -9,12 +9,14 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Algorithm, DataWarning, PairwiseBAI
+from bestarm.algorithms import Algorithm
 from bestarm.arms import Arms, TableArms, UnpairedArms
-from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_flag
+from bestarm.checks import check_at_least, check_bounds, check_count, check_flag
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
-from bestarm.inputs.options import Options, PlanOptions, choose_algorithm, known_options
-from bestarm.inputs.tables import MISSING, check_within, score_table, without_gaps
+from bestarm.errors import AssumptionWarning
+from bestarm.inputs.options import DELTA, Options, PlanOptions, choose_algorithm, known_options
+from bestarm.inputs.plain import FORMAT
+from bestarm.inputs.tables import Missing, check_within, score_table, without_gaps
 from bestarm.simulation import simulate
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -62,13 +64,16 @@ class Plan:
     @property
     def advice(self) -> str:
         """What to make of it, in a sentence or two."""
-        low, high = (_count(value) for value in self.median_range)
+        low, high = self.median_range
         if self.large_enough:
-            return f"A race like this pilot will need about {_count(self.median)} evaluations ({low} to {high})."
+            return f"A race like this pilot will need about {self.median:,.0f} evaluations ({low:,.0f} to {high:,.0f})."
+        least, most = (
+            f"{value:,.0f} evaluations" if math.isfinite(value) else "no end in sight" for value in (low, high)
+        )
+        spread = f"the median could be anywhere from {least} to {most}" if math.isfinite(low) else "no end is in sight"
         return (
-            f"The pilot of {self.n_items} items is too small to plan with: half of the races will need fewer than "
-            f"somewhere between {low} and {high} evaluations. Starting the race costs nothing extra, and its guarantee "
-            "needs no plan; for a plan, score more items."
+            f"The pilot of {self.n_items} items is too small to plan with: {spread}. Starting the race costs nothing "
+            "extra, and its guarantee needs no plan; for a plan, score more items."
         )
 
     def __str__(self) -> str:
@@ -80,7 +85,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, null where a race did not end."""
-        plain = asdict(self) | {"advice": self.advice, "large_enough": self.large_enough, "median": self.median}
+        plain = (
+            {"format": FORMAT}
+            | asdict(self)
+            | {"advice": self.advice, "large_enough": self.large_enough, "median": self.median}
+        )
         plain["rules"] = [
             {"rule": rule.rule, "evaluations": {f"{q:g}": _finite(n) for q, n in rule.evaluations.items()}}
             for rule in self.rules
@@ -95,7 +104,7 @@ def plan(
     *,
     arms: Sequence[str] | None = None,
     bounds: tuple[float, float] | None = None,
-    missing: str = "refuse",
+    missing: Missing = "raise",
     repetitions: int = 200,
     **options: Unpack[PlanOptions],
 ) -> Plan:
@@ -109,9 +118,9 @@ def plan(
     ----------
     pilot : a score table as in `bestarm.race_table`; 50 items are a good start
     repetitions : races of each rule
-    bounds : of the race that is planned
+    bounds : of the race that is planned, as in `bestarm.race`
     missing : of the pilot, as in `bestarm.race_table`
-    options : ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``first_rounds`` of the race that is
+    options : ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``min_rounds`` of the race that is
         planned; ``seed`` of the resampling
 
     """
@@ -119,9 +128,11 @@ def plan(
     chosen = known_options("plan", options, PlanOptions)
     check_count("seed", chosen.seed, least=0)
     check_flag("lower_is_better", chosen.lower_is_better)
-    check_choice("missing", missing, MISSING)
-    check_at_least("epsilon", chosen.epsilon, 0)
-    check_at_least("indifference_zone", chosen.indifference_zone, 0)
+    delta = DELTA if chosen.delta is None else chosen.delta
+    epsilon = 0.0 if chosen.epsilon is None else chosen.epsilon
+    zone = 0.0 if chosen.indifference_zone is None else chosen.indifference_zone
+    check_at_least("epsilon", epsilon, 0)
+    check_at_least("indifference_zone", zone, 0)
     limits = None if bounds is None else check_bounds(bounds)
     table = score_table(pilot, arms)
     check_within(table, limits)
@@ -132,15 +143,15 @@ def plan(
     scaled = replace(
         chosen,
         bounds=None if limits is None else (0.0, 1.0),
-        epsilon=chosen.epsilon / length,
-        indifference_zone=chosen.indifference_zone / length,
+        epsilon=epsilon / length,
+        indifference_zone=zone / length,
     )
     rules, medians = _planned_rules(scaled, scores, repetitions)
     low, high = np.quantile(medians, [0.05, 0.95], method="inverted_cdf")
     return Plan(
         n_items=len(table.items),
         n_arms=len(table.arms),
-        delta=chosen.delta,
+        delta=delta,
         best=table.arms[int(np.argmax(scores.mean(axis=0)))],
         rules=rules,
         median_range=(float(low), float(high)),
@@ -153,9 +164,9 @@ def _planned_rules(
     """What three rules need on resampled items, and the medians of the first on resampled pilots."""
     sharp, seed = choose_algorithm(options, None), options.seed
     paper = GaussianBernstein() if options.bounds is None else EmpiricalBernstein()
-    ruled = PairwiseBAI(options.delta, paper, epsilon=options.epsilon, indifference_zone=options.indifference_zone)
+    ruled = replace(sharp, comparison=paper)  # type: ignore[type-var]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # resampled items are discrete whatever the law of the scores
+        warnings.simplefilter("ignore", AssumptionWarning)  # resampled items are discrete whatever the scores are
         rules = (
             _planned("sharp, as bestarm.race", sharp, TableArms(scores), repetitions, seed),
             _planned("the paper's rule", ruled, TableArms(scores), repetitions, seed + 1),

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import Algorithm, Game
+from bestarm.algorithms import Algorithm, Game
 from bestarm.arms import Arms, PoolArms
 from bestarm.checks import check_count, check_open_unit
 from bestarm.comparisons.boundary import CHUNK
+from bestarm.values import equal_values
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     import pandas
+
+__all__ = ["Simulation", "simulate"]
 
 FIRST_BLOCK = 64  # rounds drawn at once in the beginning: short games should not pay for long ones
 MOST_BATCHES = 64
@@ -56,7 +59,7 @@ class _Batch(NamedTuple):
     reasons: NDArray[np.str_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
     """The outcome of many games, one entry per game.
 
@@ -78,6 +81,12 @@ class Simulation:
     candidates: NDArray[np.bool_]
     contradictions: NDArray[np.bool_]
     reasons: NDArray[np.str_]
+
+    __eq__ = equal_values
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Simulation of {self.algorithm!r} on {self.arms.n_arms} arms: {self}>"
 
     @property
     def repetitions(self) -> int:
@@ -167,6 +176,7 @@ class Simulation:
 def simulate(
     algorithm: Algorithm,
     arms: Arms,
+    *,
     repetitions: int = 1000,
     seed: int = 0,
     executor: Executor | None = None,
@@ -189,8 +199,10 @@ def simulate(
     Examples
     --------
     >>> import bestarm
-    >>> arms = bestarm.equicorrelated_arms(3, correlation=0.9)
-    >>> sim = bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()), arms, repetitions=20)
+    >>> from bestarm.algorithms import PairwiseBAI
+    >>> from bestarm.arms import equicorrelated_arms
+    >>> arms = equicorrelated_arms(3, correlation=0.9)
+    >>> sim = bestarm.simulate(PairwiseBAI(0.1), arms, repetitions=20)
     >>> sim.error_rate, sim.winners.tolist() == [2] * 20
     (0.0, True)
 

@@ -1,15 +1,16 @@
 """Convex-BAI, Algorithm 2 of the paper."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
-from bestarm.checks import check_at_least, check_n_arms, check_open_unit
+from bestarm.checks import check_at_least, check_delta, check_n_arms
 from bestarm.comparisons import Comparison, Goal, Portfolio
 from bestarm.comparisons.checks import check_epsilon, check_role
+from bestarm.values import shortest_call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ConvexBAI:
     """Convex-BAI (Algorithm 2): drop an arm as soon as a convex combination of the queried arms beats it.
 
@@ -24,7 +25,7 @@ class ConvexBAI:
 
     Parameters
     ----------
-    delta : probability of error allowed, in (0, 1)
+    delta : accepted probability of a wrong answer, in (0, 1)
     comparison : `Portfolio` (default, sharp), or `ConvexBernstein`, the paper's
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
     epsilon : the game also ends when the leader is shown to be within epsilon of every candidate (`Portfolio` only)
@@ -36,6 +37,7 @@ class ConvexBAI:
     """
 
     delta: float = 0.05
+    _: KW_ONLY
     comparison: Comparison = field(default_factory=Portfolio)
     keep: float = 1.0
     epsilon: float = 0.0
@@ -44,12 +46,14 @@ class ConvexBAI:
     check_growth: float = 1.005
 
     def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
+        check_delta(self.delta)
         check_role("ConvexBAI", "combinations", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_epsilon(self.epsilon, self.comparison)
         check_at_least("check_growth", self.check_growth, 1)
         check_budget(self.max_rounds, self.max_queries)
+
+    __repr__ = shortest_call
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""

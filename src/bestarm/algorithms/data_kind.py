@@ -1,4 +1,4 @@
-"""What kind of data is this? One actionable warning where the comparison does not fit what it is fed."""
+"""What kind of data is this? One warning, with what to do, where the rewards do not fit the comparison."""
 
 import sys
 import warnings
@@ -6,32 +6,34 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.errors import AssumptionWarning
+
 LARGEST = float(np.finfo(np.float64).max)
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10
 SMALL_SPREAD = 0.05
 
 
-class DataWarning(UserWarning):
-    """The rewards do not look like what the comparison is made for."""
-
-
 def few_values_warning() -> str:
     """For a Gaussian comparison on discrete data."""
     return (
-        f"the rewards of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
-        "and the guarantee of this comparison does not cover them: if they are bounded, use "
-        "comparison=bestarm.Betting(bounds=(low, high)), or bounds=(low, high) in a race"
+        f"the scores of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
+        "and the guarantee does not cover them: if they are bounded, give bounds=(low, high)"
     )
 
 
 def small_spread_warning(bounds: tuple[float, float]) -> str:
     """For a bounded comparison on differences that hardly use the range."""
     return (
-        f"the differences between arms spread over less than {SMALL_SPREAD:.0%} of the range [{bounds[0]:g}, "
-        f"{bounds[1]:g}]: give tighter bounds if there are any, or, if the differences are nearly Gaussian, use "
-        "comparison=bestarm.StudentMixture() (in a race: no bounds), which needs far fewer queries"
+        f"the differences between arms spread over less than {SMALL_SPREAD:.0%} of the range from {bounds[0]:g} to "
+        f"{bounds[1]:g}: give tighter bounds if there are any, or leave them out if the differences are nearly "
+        "Gaussian, which takes far fewer evaluations"
     )
+
+
+def warn_of_assumption(text: str) -> None:
+    """Warn, at the line outside of bestarm that fed the game."""
+    warnings.warn(text, AssumptionWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
@@ -43,13 +45,14 @@ def _callers_level() -> int:
 
 
 class DataWatch:
-    """Looks at the first rounds of a game, then stays silent."""
+    """Looks at the first rounds of a game; `judgement` is what it found wrong, if anything."""
 
     def __init__(self, bounds: tuple[float, float] | None) -> None:
         self._bounds = bounds
         self._values: set[float] = set()
         self._rows: list[NDArray[np.float64]] = []
         self._seen = 0
+        self.judgement: str | None = None
 
     def look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> bool:
         """Take the rewards of these arms in further rounds; False once there is nothing more to look for."""
@@ -71,7 +74,7 @@ class DataWatch:
 
     def _judge(self) -> None:
         if self._bounds is None:
-            warnings.warn(few_values_warning(), DataWarning, stacklevel=_callers_level())
+            self.judgement = few_values_warning()
             return
         rows = np.concatenate(self._rows)
         rows = rows[:, ~np.isnan(rows).any(axis=0)]
@@ -79,7 +82,7 @@ class DataWatch:
             return
         spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
         if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
-            warnings.warn(small_spread_warning(self._bounds), DataWarning, stacklevel=_callers_level())
+            self.judgement = small_spread_warning(self._bounds)
 
 
 def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None, n_rounds: int) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms.data_kind import DataWatch
 from bestarm.algorithms.game import Arms, Game, Rewards
-from bestarm.algorithms.statements import Elimination, Guarantee
+from bestarm.algorithms.statements import Elimination, Guarantee, Reason
 from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON
 from bestarm.checks import check_count
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal
@@ -51,15 +51,15 @@ class EliminationGame(Game):
         self.n_rounds, self.n_queries, self._n_queried, n_candidates, _, ended_by = tally
         self._reason = self._why_ended(n_candidates, ended_by)
 
-    def _why_ended(self, n_candidates: int, ended_by: int) -> str | None:
+    def _why_ended(self, n_candidates: int, ended_by: int) -> Reason | None:
         if ended_by == POOL_EXHAUSTED:
-            return "pool exhausted"
+            return Reason.ALL_ITEMS_USED
         if n_candidates == 1:
-            return "decided"
+            return Reason.DECIDED
         if ended_by == WITHIN_EPSILON:
-            return "within epsilon"
+            return Reason.WITHIN_EPSILON
         if self.n_rounds >= self._max_rounds or self.n_queries + self._n_queried > self._max_queries:
-            return "budget"
+            return Reason.BUDGET
         return None
 
     def next_arms(self) -> Arms:
@@ -70,7 +70,7 @@ class EliminationGame(Game):
         return self.next_arms() if self._asked is None else self._asked  # the board's own: nothing to check
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """Why the game has ended, or None while it goes on."""
         return self._reason
 
@@ -120,9 +120,13 @@ class EliminationGame(Game):
         """Counts of the work behind the game."""
         return self.evidence.diagnostics()
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float | None:
-        """A lower confidence bound for ``mu_j - mu_i``, or None where no statistics of differences are kept."""
-        return self.evidence.lead_bound(i, j, simultaneous)
+    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
+        """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept."""
+        return self.evidence.lead_bound(a, b, simultaneous)
+
+    def _lead_seen(self, a: int, b: int) -> float:
+        seen = self.evidence.lead(a, b)
+        return super()._lead_seen(a, b) if seen is None else seen
 
     def growth(self, lead: float, variance: float) -> float:
         """How fast evidence for a lead grows, per round, given the variance of the difference."""

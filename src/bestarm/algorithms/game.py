@@ -1,26 +1,18 @@
 """One game: ask which arms to query, tell their rewards, until it is finished."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards
-from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals
+from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
+from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
 from bestarm.checks import check_arms, check_count, check_n_arms, whole_numbers
 from bestarm.comparisons.evidence import growth_of_t_test
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
-
-
-class Algorithm(Protocol):
-    """Frozen settings of an algorithm."""
-
-    def start(self, n_arms: int) -> "Game":
-        """A new game with this many arms."""
-        ...
 
 
 class Game:
@@ -33,15 +25,15 @@ class Game:
 
     Examples
     --------
-    >>> import bestarm
-    >>> arms = bestarm.equicorrelated_arms(3, correlation=0.9)
-    >>> rng = np.random.default_rng(0)
-    >>> game = bestarm.PairwiseBAI(delta=0.1, comparison=bestarm.GaussianBernstein()).start(n_arms=3)
+    >>> from bestarm.algorithms import PairwiseBAI
+    >>> from bestarm.arms import equicorrelated_arms
+    >>> arms, rng = equicorrelated_arms(3, correlation=0.9), np.random.default_rng(0)
+    >>> game = PairwiseBAI(delta=0.1).start(n_arms=3)
     >>> while not game.finished:
     ...     asked = game.ask()
     ...     game.tell(arms.draw(1, rng)[0, asked])
     >>> game.best, game.reason
-    (2, 'decided')
+    (2, <Reason.DECIDED: 'decided'>)
 
     """
 
@@ -65,6 +57,11 @@ class Game:
         self._counts = np.zeros(n_arms, dtype=np.int64)
         self._watch = watch
         self._asked: Arms | None = None
+        self.warnings: list[str] = []  # what was warned of: rewards that do not look as the comparison assumes
+
+    def __repr__(self) -> str:
+        spent = f"round {self.n_rounds:,}, {self.n_queries:,} queries"
+        return f"<{type(self).__name__} of {self.n_arms} arms: {spent}, {self.reason or 'running'}>"
 
     # What a kind of game says.
     def next_arms(self) -> Arms:
@@ -76,11 +73,7 @@ class Game:
 
     @property
     def reason(self) -> str | None:
-        """Why the game has ended, or None while it goes on.
-
-        ``"decided"``: one candidate is left. ``"within epsilon"``: `best` is shown to be within epsilon of every
-        candidate. ``"pool exhausted"``: the means over the pool are known. ``"budget"``: the limit is reached.
-        """
+        """Why the game has ended, one of the first four kinds of `Reason`; None while it goes on."""
         return None
 
     @property
@@ -112,8 +105,8 @@ class Game:
         """Why an arm cannot be taken out of the game; None where it can."""
         return "this game cannot do without an arm that it has asked for: use an elimination algorithm"
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool = False) -> float | None:
-        """A lower confidence bound for ``mu_j - mu_i``, or None where no statistics of differences are kept.
+    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
+        """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept.
 
         At the level of one test of an elimination, or ``simultaneous`` with the bounds of all pairs and both sides.
         """
@@ -158,21 +151,26 @@ class Game:
         only. Infinite before the first look of the comparison, None where no statistics of differences are kept.
         """
         best = self.best
-        bounds = [self.lead_bound(arm, best) for arm in self.candidates if arm != best]
+        bounds = [self.lead_bound(best, arm) for arm in self.candidates if arm != best]
         known = [bound for bound in bounds if bound is not None]
         return max([0.0, *(-bound for bound in known)]) if len(known) == len(bounds) else None
 
-    def lead(self, i: int, j: int) -> tuple[float, float] | None:
-        """By how much arm ``j`` is better than arm ``i``: a lower and an upper bound, at all times, for this pair.
+    def lead(self, a: int, b: int, simultaneous: bool = False) -> Lead | None:
+        """By how much arm a is ahead of arm b: the estimate, and a lower and an upper bound that hold at all times.
 
         Each side has the level of one test of an elimination, ``delta / (K - 1)``, so a lower bound above 0 is what
-        drops ``i`` where pairs are compared one by one. None where no statistics of differences are kept.
+        drops arm b where pairs are compared one by one; or ``simultaneous`` with all pairs, as `intervals`. None where
+        no statistics of differences are kept.
         """
-        low, below = self.lead_bound(i, j), self.lead_bound(j, i)
-        return None if low is None or below is None else (low, -below)
+        low, below = self.lead_bound(a, b, simultaneous), self.lead_bound(b, a, simultaneous)
+        return None if low is None or below is None else Lead(self._lead_seen(a, b), low, -below)
+
+    def _lead_seen(self, a: int, b: int) -> float:
+        """The mean of arm a minus that of arm b."""
+        return float(self.means[a] - self.means[b])
 
     def intervals(self) -> Intervals | None:
-        """Simultaneous intervals for all differences of means, at all times together, at level delta.
+        """Simultaneous intervals for all leads, ``[a, b]`` of arm a over arm b, at all times together, at level delta.
 
         A statement of another kind than the eliminations: these protect the best arm alone, at ``delta / (K - 1)`` per
         test; intervals for all pairs and both sides need ``delta / (K (K - 1))``. So they are wider, and an arm can be
@@ -180,12 +178,12 @@ class Game:
         statistics of differences are kept.
         """
         low = np.zeros((self.n_arms, self.n_arms))
-        for i in range(self.n_arms):
-            for j in range(self.n_arms):
-                if i != j:
-                    if (bound := self.lead_bound(i, j, simultaneous=True)) is None:
+        for a in range(self.n_arms):
+            for b in range(self.n_arms):
+                if a != b:
+                    if (bound := self.lead_bound(a, b, simultaneous=True)) is None:
                         return None
-                    low[i, j] = bound
+                    low[a, b] = bound
         return Intervals(low, -low.T)
 
     def ask(self) -> Arms:
@@ -294,7 +292,12 @@ class Game:
         return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")
 
     def _look(self, rows: Rewards, arms: Arms) -> None:
-        """Show the first rounds to the watch, until it has seen enough; it may warn, and warnings may be errors."""
+        """Show the first rounds to the watch, until it has seen enough; a warning may be an error."""
         watch, self._watch = self._watch, None
-        if watch is not None and watch.look(rows, arms):
+        if watch is None:
+            return
+        if watch.look(rows, arms):
             self._watch = watch
+        elif watch.judgement is not None:
+            self.warnings.append(watch.judgement)
+            warn_of_assumption(watch.judgement)

@@ -1,6 +1,6 @@
 """The Hoeffding race with known variances, a baseline of the paper."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,9 @@ from bestarm.algorithms.elimination import EliminationGame
 from bestarm.algorithms.game import Game
 from bestarm.algorithms.statements import Guarantee
 from bestarm.algorithms.variances import KNOWN_VARIANCES, KnownVariances, check_variances, variance_vector
-from bestarm.checks import check_open_unit
+from bestarm.checks import check_delta
 from bestarm.comparisons.boundary import BoundaryEvidence
+from bestarm.values import shortest_call
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class ChernoffIntervals:
         return slope, np.zeros_like(slope)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HoeffdingRace:
     """Successive elimination with Chernoff intervals and known variances (Section 7 of the paper).
 
@@ -38,7 +39,7 @@ class HoeffdingRace:
 
     Parameters
     ----------
-    delta : probability of error allowed, in (0, 1)
+    delta : accepted probability of a wrong answer, in (0, 1)
     variances : the variance of each arm, or one number for all
 
     References
@@ -49,11 +50,14 @@ class HoeffdingRace:
     """
 
     delta: float = 0.05
+    _: KW_ONLY
     variances: KnownVariances = 1.0
 
     def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
+        check_delta(self.delta)
         check_variances(self)
+
+    __repr__ = shortest_call
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""

@@ -1,6 +1,6 @@
 """Kim and Nelson's KN procedure, the classic of ranking and selection with common random numbers."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,10 @@ from bestarm.algorithms.elimination import EliminationGame
 from bestarm.algorithms.game import Game
 from bestarm.algorithms.statements import Guarantee
 from bestarm.board import PairRule
-from bestarm.checks import check_count, check_n_arms, check_open_unit, check_positive
+from bestarm.checks import check_count, check_delta, check_n_arms, check_positive
 from bestarm.comparisons.boundary import BoundaryEvidence
 from bestarm.comparisons.evidence import GAUSSIAN
+from bestarm.values import shortest_call
 
 
 @dataclass(frozen=True)
@@ -22,20 +23,20 @@ class TriangularRegion:
     """
 
     indifference_zone: float
-    first_rounds: int
+    min_rounds: int
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slope ``h^2 / (2 d r (n0 - 1)) = eta / (d r)`` on the sum of squares, and offset ``-d / 2``."""
-        d, n0 = self.indifference_zone, self.first_rounds
+        d, n0 = self.indifference_zone, self.min_rounds
         with np.errstate(over="ignore"):  # an infinite slope beats nobody
             eta = np.expm1(-2.0 / (n0 - 1) * (np.log(2.0) + np.log(delta) - np.log(n_arms - 1))) / 2.0
         slope = np.where(rounds < n0, np.inf, eta / (d * rounds))  # h^2 = 2 eta (n0 - 1)
         return slope, np.full_like(slope, -d / 2.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KimNelson:
     """The KN procedure: fully sequential selection with an indifference zone, adapted to common random numbers.
 
@@ -48,9 +49,9 @@ class KimNelson:
 
     Parameters
     ----------
-    delta : probability of error allowed, in (0, 1) and below ``(K - 1) / 2``
+    delta : accepted probability of a wrong answer, in (0, 1) and below ``(K - 1) / 2``
     indifference_zone : the smallest lead worth detecting, above 0
-    first_rounds : rounds before the first look, at least 2
+    min_rounds : rounds before the first look, at least 2
 
     References
     ----------
@@ -58,9 +59,11 @@ class KimNelson:
 
     Examples
     --------
-    >>> import numpy as np, bestarm
-    >>> arms = bestarm.equicorrelated_arms(4, correlation=0.9)
-    >>> game = bestarm.KimNelson(delta=0.1, indifference_zone=0.1).start(arms.n_arms)
+    >>> import numpy as np
+    >>> from bestarm.algorithms import KimNelson
+    >>> from bestarm.arms import equicorrelated_arms
+    >>> arms = equicorrelated_arms(4, correlation=0.9)
+    >>> game = KimNelson(delta=0.1, indifference_zone=0.1).start(arms.n_arms)
     >>> used = game.play(arms.draw(5000, np.random.default_rng(1)))
     >>> game.best
     3
@@ -68,13 +71,16 @@ class KimNelson:
     """
 
     delta: float = 0.05
+    _: KW_ONLY
     indifference_zone: float = 0.1
-    first_rounds: int = 10
+    min_rounds: int = 10
 
     def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
+        check_delta(self.delta)
         check_positive("indifference_zone", self.indifference_zone)
-        check_count("first_rounds", self.first_rounds, least=2)
+        check_count("min_rounds", self.min_rounds, least=2)
+
+    __repr__ = shortest_call
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
@@ -83,8 +89,8 @@ class KimNelson:
         check_n_arms(n_arms)
         if self.delta >= (n_arms - 1) / 2:
             raise ValueError(f"delta must be below (K - 1) / 2 = {(n_arms - 1) / 2} for KN, got {self.delta!r}")
-        region = TriangularRegion(self.indifference_zone, self.first_rounds)
-        rule = PairRule(keep=1.0, zone=0.0, epsilon=0.0, linear=True, learn_until=self.first_rounds)
+        region = TriangularRegion(self.indifference_zone, self.min_rounds)
+        rule = PairRule(keep=1.0, zone=0.0, epsilon=0.0, linear=True, learn_until=self.min_rounds)
         evidence = BoundaryEvidence(n_arms, region, self.delta, race_pairs, rule)
         promise = Guarantee(self.delta, GAUSSIAN, indifference_zone=self.indifference_zone)
         return EliminationGame(evidence, None, promise)

@@ -1,17 +1,18 @@
 """LUCB with known variances, a baseline of the paper."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms.game import Arms, Game, Rewards
-from bestarm.algorithms.statements import Elimination, Guarantee
+from bestarm.algorithms.statements import Elimination, Guarantee, Reason
 from bestarm.algorithms.variances import KNOWN_VARIANCES, KnownVariances, check_variances, variance_vector
 from bestarm.board import Thresholds, new_duel
-from bestarm.checks import check_open_unit
+from bestarm.checks import check_delta
 from bestarm.comparisons.boundary import in_chunks, thresholds_after
+from bestarm.values import shortest_call
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class LUCBIntervals:
         return slope, np.zeros_like(slope)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LUCB:
     """LUCB with known variances: query the leader and its most likely challenger (Section 7 of the paper).
 
@@ -39,7 +40,7 @@ class LUCB:
 
     Parameters
     ----------
-    delta : probability of error allowed, in (0, 1)
+    delta : accepted probability of a wrong answer, in (0, 1)
     variances : the variance of each arm, or one number for all
 
     References
@@ -49,11 +50,14 @@ class LUCB:
     """
 
     delta: float = 0.05
+    _: KW_ONLY
     variances: KnownVariances = 1.0
 
     def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
+        check_delta(self.delta)
         check_variances(self)
+
+    __repr__ = shortest_call
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
@@ -81,9 +85,9 @@ class LUCBGame(Game):
         return np.arange(self.n_arms) if self.n_rounds == 0 else np.sort(self._duel.pair)
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """Why the game has ended, or None while it goes on."""
-        return "decided" if self._decided else None
+        return Reason.DECIDED if self._decided else None
 
     @property
     def candidates(self) -> tuple[int, ...]:

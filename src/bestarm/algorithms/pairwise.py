@@ -1,15 +1,16 @@
 """Pairwise-BAI, Algorithm 1 of the paper."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
-from bestarm.checks import check_at_least, check_n_arms, check_open_unit
+from bestarm.checks import check_at_least, check_delta, check_n_arms
 from bestarm.comparisons import Comparison, Goal, StudentMixture
 from bestarm.comparisons.checks import check_epsilon, check_role
+from bestarm.values import shortest_call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairwiseBAI:
     """Pairwise-BAI (Algorithm 1): drop an arm as soon as any queried arm, even one already dropped, beats it.
 
@@ -25,7 +26,7 @@ class PairwiseBAI:
 
     Parameters
     ----------
-    delta : probability of error allowed, in (0, 1)
+    delta : accepted probability of a wrong answer, in (0, 1)
     comparison : who beats whom: `StudentMixture` (default) for Gaussian rewards, `Betting` for bounded ones, or the
         paper's own `GaussianBernstein` and `EmpiricalBernstein`
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
@@ -35,9 +36,11 @@ class PairwiseBAI:
 
     Examples
     --------
-    >>> import numpy as np, bestarm
-    >>> arms = bestarm.equicorrelated_arms(4, correlation=0.9)
-    >>> game = bestarm.PairwiseBAI(delta=0.1).start(arms.n_arms)
+    >>> import numpy as np
+    >>> from bestarm.algorithms import PairwiseBAI
+    >>> from bestarm.arms import equicorrelated_arms
+    >>> arms = equicorrelated_arms(4, correlation=0.9)
+    >>> game = PairwiseBAI(delta=0.1).start(arms.n_arms)
     >>> used = game.play(arms.draw(5000, np.random.default_rng(1)))
     >>> game.best, game.candidates, sorted(elimination.arm for elimination in game.eliminations)
     (3, (3,), [0, 1, 2])
@@ -45,6 +48,7 @@ class PairwiseBAI:
     """
 
     delta: float = 0.05
+    _: KW_ONLY
     comparison: Comparison = field(default_factory=StudentMixture)
     keep: float = 1.0
     epsilon: float = 0.0
@@ -53,12 +57,14 @@ class PairwiseBAI:
     max_queries: int | None = None
 
     def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
+        check_delta(self.delta)
         check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_epsilon(self.epsilon, self.comparison)
         check_at_least("indifference_zone", self.indifference_zone, 0)
         check_budget(self.max_rounds, self.max_queries)
+
+    __repr__ = shortest_call
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""

@@ -1,13 +1,41 @@
-"""What a game says: who was beaten, intervals for differences, and what is guaranteed."""
+"""What a game says: why it ended, who was beaten, who leads by how much, and what is guaranteed."""
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.values import equal_values
+
 Arm = TypeVar("Arm")
+
+
+class Reason(StrEnum):
+    """Why a game or a race has ended, or that it has not. The first three are answers."""
+
+    DECIDED = "decided"  # one candidate is left
+    WITHIN_EPSILON = "within epsilon"  # the leader is shown to be within epsilon of the best
+    ALL_ITEMS_USED = "all items used"  # every item of the pool was used: the means over it are known
+    BUDGET = "budget"  # the next round would exceed the budget
+    RAN_OUT_OF_ITEMS = "ran out of items"  # the stream of items ended
+    INTERRUPTED = "interrupted"  # by Ctrl-C
+    RUNNING = "running"  # not ended yet
+
+    @property
+    def answers(self) -> bool:
+        """Whether a race that ended so has its answer."""
+        return self in (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED)
+
+
+class Lead(NamedTuple):
+    """By how much one arm is ahead of another: as seen on the items that both share, and a confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -25,20 +53,23 @@ class Elimination(Generic[Arm]):
     weights: dict[Arm, float] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Intervals:
-    """Simultaneous confidence intervals: entry ``[i, j]`` is for ``mu_j - mu_i``."""
+    """Simultaneous confidence intervals: entry ``[a, b]`` is for ``mu_a - mu_b``, the lead of arm a over arm b."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+    __eq__ = equal_values
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Guarantee(NamedTuple):
     """What a game promises: with probability at least ``1 - delta`` the best arm stays, if the assumption holds.
 
-    ``delta`` is NaN where nothing is promised. ``epsilon`` is how far behind the best the answer may be; with an
-    ``indifference_zone`` all holds only if the best leads by as much; with a ``pool`` the best is the arm with the
-    largest mean over its so many items.
+    ``assumption`` completes the sentence "This assumes that ..."; ``delta`` is NaN where nothing is promised.
+    ``epsilon`` is how far behind the best the answer may be; with an ``indifference_zone`` all holds only if the best
+    leads by as much; with a ``pool`` the best is the arm with the largest mean over its so many items.
     """
 
     delta: float
@@ -48,4 +79,4 @@ class Guarantee(NamedTuple):
     pool: int | None = None
 
 
-NO_GUARANTEE = Guarantee(math.nan, "Its algorithm states no guarantee.")
+NO_GUARANTEE = Guarantee(math.nan, "")

@@ -1,6 +1,6 @@
 """Successive elimination with empirical variances, one interval per arm: a baseline of the paper."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from bestarm.algorithms.elimination import EliminationGame
 from bestarm.algorithms.game import Game
 from bestarm.algorithms.statements import Guarantee
-from bestarm.checks import check_choice, check_n_arms, check_open_unit
+from bestarm.checks import check_choice, check_delta, check_n_arms
 from bestarm.comparisons.boundary import BoundaryEvidence
 from bestarm.comparisons.evidence import bounded
 from bestarm.comparisons.gaussian_bernstein import variance_inflation
+from bestarm.values import shortest_call
 
 Rewards = Literal["gaussian", "bounded"]
 
@@ -22,7 +23,7 @@ class GaussianIntervals:
     """``mean +- alpha sqrt(2 f(alpha) Vhat_i)`` with ``alpha = sqrt(log(4 K t (t + 1) / delta) / (t - 1))``, t >= 2."""
 
     bounds: ClassVar[None] = None
-    assumption: ClassVar[str] = "It assumes that the items are independent and the scores of each arm Gaussian."
+    assumption: ClassVar[str] = "the items are independent of each other and the scores of each arm Gaussian"
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -51,7 +52,7 @@ class BernsteinIntervals:
         return slope, 3.0 * x / t
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VarianceRace:
     """Successive elimination with one interval per arm and its empirical variance (Section 7 of the paper).
 
@@ -66,7 +67,7 @@ class VarianceRace:
 
     Parameters
     ----------
-    delta : probability of error allowed, in (0, 1)
+    delta : accepted probability of a wrong answer, in (0, 1)
     rewards : ``"gaussian"`` or ``"bounded"``
 
     References
@@ -77,11 +78,14 @@ class VarianceRace:
     """
 
     delta: float = 0.05
+    _: KW_ONLY
     rewards: Rewards = "gaussian"
 
     def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
+        check_delta(self.delta)
         check_choice("rewards", self.rewards, ("gaussian", "bounded"))
+
+    __repr__ = shortest_call
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""

@@ -10,8 +10,8 @@ from bestarm.checks import check_n_arms, finite_vector, refuse_first
 KnownVariances = float | tuple[float, ...]
 
 KNOWN_VARIANCES = (
-    "It assumes that the items are independent and the scores of each arm Gaussian, or sub-Gaussian, with at most the "
-    "variance given."
+    "the items are independent of each other and the scores of each arm Gaussian, or sub-Gaussian, with at most the "
+    "variance given"
 )
 
 

@@ -9,15 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms.law import JointLaw
 from bestarm.checks import finite_vector, refuse_first
+from bestarm.values import equal_values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BernoulliVariances:
     """What ``Var(X_i - X_best)`` can be for Bernoulli arms of given means (Lemma K.8 of the paper)."""
 
     smallest: NDArray[np.float64]
     independent: NDArray[np.float64]
     largest: NDArray[np.float64]
+
+    __eq__ = equal_values
+    __hash__ = None  # type: ignore[assignment]
 
 
 def bernoulli_variances(means: ArrayLike) -> BernoulliVariances:

@@ -1,10 +1,13 @@
 """The application that the commands belong to, and what they share."""
 
+import re
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,17 +21,21 @@ from bestarm.racing.result import RaceResult
 ANSWERED = 0
 BAD_INPUT = 2
 UNDECIDED = 3
+FAILED = 4
 INTERRUPTED = 130
 EXIT_CODES = (
-    "Exit codes: 0 there is an answer, 2 bad input or an evaluation that failed, 3 budget or items ran out before an "
-    "answer, 130 interrupted."
+    "Exit codes: 0 answered, 1 a check says no, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
+    "failed, 130 interrupted."
 )
+RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
 
 app = typer.Typer(
-    help="Which of my K candidates is best?",
+    help="Which of my K options is best? Evaluates them on the same items, drops those that are beaten, and stops.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -44,67 +51,111 @@ def main(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Which of my K candidates is best?"""
+    """Which of my K options is best? Evaluates them on the same items, drops those that are beaten, and stops."""
 
 
-def refuse(message: str) -> typer.Exit:
-    """Say what is wrong on standard error; to be raised."""
-    line = f"[red]error:[/red] {escape(' '.join(message.split()))}"
+def remark(text: str, kind: str = "", style: str = "") -> None:
+    """One line on standard error: results alone are on standard output."""
+    label = f"[{style}]{kind}:[/{style}] " if kind else ""
+    line = f"{label}{escape(' '.join(text.split()))}"
     Console(stderr=True, soft_wrap=True, emoji=False).print(line, highlight=False)
-    return typer.Exit(BAD_INPUT)
+
+
+def warn(text: str) -> None:
+    """Say what may be wrong, options as they are typed."""
+    remark(as_typed(text), "warning", "yellow")
+
+
+def refuse(message: str, code: int = BAD_INPUT) -> typer.Exit:
+    """Say what is wrong, options as they are typed; to be raised."""
+    remark(as_typed(message), "error", "red")
+    return typer.Exit(code)
+
+
+@cache
+def _flags() -> dict[str, str]:
+    """The options of all commands, by their names in Python."""
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    options = [option for command in commands for option in command.params if option.param_type_name == "option"]
+    return {option.name: max(option.opts, key=len) for option in options}
+
+
+def as_typed(message: str) -> str:
+    """A message of the library with options as they are typed: ``missing='worst'`` is ``--missing worst``."""
+    flags = _flags()
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found["name"], found.groupdict().get("value")
+        if name not in flags:
+            return found[0]
+        return flags[name] if value is None else f"{flags[name]} {value}"
+
+    text = re.sub(r"\b(?P<name>bounds)=\((?P<value>[^(),]+, [^(),]+)\)", flag, message)
+    text = re.sub(r"(--bounds [^\s,]+), ", r"\1,", text)
+    text = re.sub(r"\b(?P<name>[a-z_]+)='(?P<value>[^']*)'", flag, text)
+    text = re.sub(r"\b(?P<name>[a-z]+)(?==)", flag, text)
+    text = re.sub(r"\b(?P<name>[a-z]+_[a-z_]+)\b", flag, text)
+    return re.sub(r"^(?P<name>[a-z]+)\b(?= (?:must|needs))", flag, text)
 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """What users can put right as one sentence."""
-    try:
-        yield
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        raise refuse(str(error)) from error
-    except (bestarm.EvaluationError, bestarm.StoreError, BrokenExecutor) as error:
-        raise refuse(str(error)) from error
+    """What users can put right as one sentence, and warnings as one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", bestarm.AssumptionWarning)
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except (bestarm.EvaluationError, BrokenExecutor) as error:
+            raise refuse(str(error), FAILED) from error
+        except (ValueError, TypeError, OSError, ImportError, bestarm.BestarmError) as error:
+            raise refuse(str(error)) from error
 
 
-def show_result(result: RaceResult, as_json: bool, console: Console) -> None:
-    """Print a result as a table or as JSON."""
-    from bestarm.report.words import cost, rich_table
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    warn(str(message) if issubclass(category, bestarm.AssumptionWarning) else f"{category.__name__}: {message}")
 
+
+def show_result(result: RaceResult[Any], as_json: bool) -> None:
+    """Print a result as a table or as JSON, on standard output."""
+    from bestarm.report.words import cost, rich_table, sentences
+
+    console = Console()
     if as_json:
         console.file.write(result.to_json() + "\n")
     else:
-        console.print(Text(result.verdict, style="bold"), highlight=False)
+        answer, *rest = sentences(result)
+        console.print(Text.assemble((answer, "bold"), *(f" {sentence}" for sentence in rest)), highlight=False)
         console.print(cost(result), highlight=False)
         console.print(rich_table(result))
 
 
-def exit_code(result: RaceResult) -> int:
+def exit_code(result: RaceResult[Any]) -> int:
     """What the end of a race is for a script."""
     if result.reason == "interrupted":
         return INTERRUPTED
-    return UNDECIDED if result.reason in ("budget", "items exhausted") else ANSWERED
+    return ANSWERED if result.answered else UNDECIDED
 
 
-def write_page(result: RaceResult, page: Path, source: Path | None) -> None:
+def write_page(result: RaceResult[Any], page: Path, source: Path | None) -> None:
     """Write the page of a result, but never over the file that the result is from."""
     if source is not None and page.exists() and source.exists() and page.samefile(source):
         raise ValueError(f"{page} is the file that the race is from: give the page another name")
     result.to_html(page)
+    remark(f"Wrote {page}.")
 
 
 def finish(
-    result: RaceResult,
+    result: RaceResult[Any],
     as_json: bool,
     page: Path | None = None,
     source: Path | None = None,
-    remark: str | None = None,
+    more: str | None = None,
 ) -> None:
     """Print a result, write its page if one is wanted, and end with its exit code."""
-    console = Console()
-    show_result(result, as_json, console)  # first: a page that cannot be written loses nothing
-    if remark is not None:
-        console.print(Text(remark))
+    show_result(result, as_json)  # first: a page that cannot be written loses nothing
+    if more is not None:
+        Console().print(Text(more))
     if page is not None:
         write_page(result, page, source)
-        if not as_json:
-            console.print(Text(f"Wrote {page}."), soft_wrap=True)
     raise typer.Exit(exit_code(result))

@@ -1,6 +1,7 @@
 """Options that several commands share, each said once, and how a command takes a group of them."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -8,18 +9,27 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from bestarm.inputs.options import Options
+from bestarm.cli.app import remark
+from bestarm.inputs.files import read_table
+from bestarm.inputs.items import STDIN
+from bestarm.inputs.options import OnError, Options
+from bestarm.inputs.tables import Missing, ScoreTable
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Delta = Annotated[float, typer.Option(help="Probability of error allowed.")]
+Delta = Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")]
 Seed = Annotated[int, typer.Option(help="Seed of the order of the items.")]
 ItemsFile = Annotated[
-    Path | None, typer.Option(help="File with one item per line. If omitted, each round gets a fresh random seed.")
+    Path | None,
+    typer.Option(
+        help="File with one item per line, or - for standard input. If omitted, each round gets a fresh random seed."
+    ),
 ]
-Bounds = Annotated[str | None, typer.Option(help="The interval that scores lie in, as `low,high`.")]
-MaxQueries = Annotated[int | None, typer.Option(help="The most evaluations to spend, earlier ones included.")]
-Report = Annotated[Path | None, typer.Option(help="Write the result as an HTML page too.")]
-RaceFile = Annotated[Path, typer.Argument(help="A race on disk, finished or not.")]
+Bounds = Annotated[str | None, typer.Option(help="The interval that all scores lie in, as `low,high`.")]
+MaxEvaluations = Annotated[
+    int | None,
+    typer.Option(help="Stop, undecided, before exceeding this many evaluations (those of a saved race included)."),
+]
+RaceFile = Annotated[Path, typer.Argument(help="A saved race, finished or not.")]
 
 
 @dataclass(frozen=True)
@@ -41,22 +51,25 @@ class Aim:
 class Course:
     """How far a race may go, what follows from failures, and where it is kept."""
 
-    max_queries: MaxQueries = None
+    max_evaluations: MaxEvaluations = None
     retries: Annotated[int, typer.Option(help="How often a failed evaluation is tried again.")] = 0
     on_error: Annotated[
-        str,
+        OnError,
         typer.Option(
             help="If an evaluation fails: raise (stop), worst (count it as the worst score) or disqualify the arm."
         ),
     ] = "raise"
-    store: Annotated[Path | None, typer.Option(help="SQLite file to keep the race in, and to continue.")] = None
+    store: Annotated[
+        Path | None, typer.Option(help="Save the race in this SQLite file, or continue the one in it.")
+    ] = None
 
 
 @dataclass(frozen=True)
 class Output:
     """What is shown."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", help="No display while the race runs.")] = False
+    report: Annotated[Path | None, typer.Option(help="Also write the result as an HTML page.")] = None
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing while the race runs.")] = False
     as_json: Json = False
 
 
@@ -64,18 +77,41 @@ class Output:
 class Columns:
     """Where the scores of a table are."""
 
-    item: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
-    arm: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the arms.")] = None
-    score: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the scores.")] = None
+    item_column: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
+    arm_column: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the arms.")] = None
+    score_column: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the scores.")] = None
     missing: Annotated[
-        str, typer.Option(help="Missing cells: refuse, worst (they count as the worst) or drop-items.")
-    ] = "refuse"
+        Missing,
+        typer.Option(
+            help="If cells are missing: raise (stop), worst (count them as the worst score) or drop their rows."
+        ),
+    ] = "raise"
+
+    def read(self, path: Path) -> ScoreTable:
+        """The scores in a file."""
+        return read_table(
+            path, item_column=self.item_column, arm_column=self.arm_column, score_column=self.score_column
+        )
 
 
 def race_options(aim: Aim, course: Course, bounds: str | None, **changes: Any) -> Options:
     """The options of a race from those of the command line."""
     values = vars(aim) | vars(course) | {"bounds": interval(bounds)} | changes
     return Options(**{name: value for name, value in values.items() if name != "retries"})
+
+
+def items_file(items: Path | None) -> str | None:
+    """Where the items are read from, wherever the race is resumed."""
+    if items is None or str(items) != STDIN:
+        return None if items is None else str(items.resolve())
+    announce_items(STDIN)
+    return STDIN
+
+
+def announce_items(items: str | None) -> None:
+    """Tell somebody at a terminal that the items are awaited there."""
+    if items == STDIN and sys.stdin.isatty():
+        remark("reading the items from the terminal, one per line; end with Ctrl-D")
 
 
 def interval(text: str | None) -> tuple[float, float] | None:
@@ -85,7 +121,7 @@ def interval(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise ValueError(f"bounds must be two numbers as low,high, got {text!r}") from error
+        raise ValueError(f"bounds must be two numbers as low,high (such as 0,1), got {text!r}") from error
     return low, high
 
 

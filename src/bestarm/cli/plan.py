@@ -9,11 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 import bestarm
-from bestarm.cli.app import app, clear_errors
+from bestarm.cli.app import RACES, app, clear_errors
 from bestarm.cli.options import Aim, Bounds, Columns, Json, grouped, interval
 
 
-@app.command(epilog="Exit codes: 0 there is a plan, 2 bad input, 3 the pilot is too small to plan with.")
+@app.command(
+    epilog="Exit codes: 0 there is a plan, 2 usage or bad input, 3 undecided: the pilot is too small to plan with.",
+    rich_help_panel=RACES,
+)
 @grouped
 def plan(
     pilot: Annotated[Path, typer.Argument(help="Scores of some items: .csv, .tsv, .jsonl or .parquet.")],
@@ -32,7 +35,7 @@ def plan(
     with clear_errors():
         with Console(stderr=True).status("racing on resampled items"):
             planned = bestarm.plan(
-                bestarm.read_table(pilot, columns.item, columns.arm, columns.score),
+                columns.read(pilot),
                 bounds=interval(bounds),
                 missing=columns.missing,
                 repetitions=repetitions,

@@ -1,24 +1,22 @@
-"""`bestarm report`: the page of a race on disk."""
+"""`bestarm report`: the page of a saved race."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 import bestarm
-from bestarm.cli.app import app, clear_errors, show_result, write_page
+from bestarm.cli.app import SAVED, app, clear_errors, show_result, write_page
 from bestarm.cli.options import Json, RaceFile
 
 
-@app.command(epilog="Exit codes: 0 the page is written, 2 bad input.")
+@app.command(epilog="Exit codes: 0 the page is written, 2 usage or bad input.", rich_help_panel=SAVED)
 def report(
     file: RaceFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The HTML page to write.")] = Path("race.html"),
     as_json: Json = False,
 ) -> None:
-    """Write a race on disk as one self-contained HTML page.
+    """Write a saved race as one self-contained HTML page.
 
     Example: `bestarm report race.sqlite -o race.html`
     """
@@ -26,6 +24,4 @@ def report(
         result = bestarm.load_result(file)
         write_page(result, output, file)
     if as_json:
-        show_result(result, as_json, Console())
-    else:
-        Console().print(Text(f"Wrote {output}."), soft_wrap=True)
+        show_result(result, as_json)

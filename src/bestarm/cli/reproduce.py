@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bestarm.checks import check_count
-from bestarm.cli.app import app, clear_errors
+from bestarm.cli.app import RESEARCH, app, clear_errors
 from bestarm.cli.options import Delta
 
 reproduce = typer.Typer(help="Run an experiment of the paper.", no_args_is_help=True)
-app.add_typer(reproduce, name="reproduce")
+app.add_typer(reproduce, name="reproduce", rich_help_panel=RESEARCH)
 
 Seed = Annotated[int, typer.Option(help="Seed of all games.")]
 Folder = Annotated[Path, typer.Option(help="Folder for the table (.csv) and the picture (.png).")]

@@ -1,38 +1,42 @@
-"""`bestarm resume`: continue a race on disk."""
+"""`bestarm resume`: continue a saved race."""
 
-from bestarm.cli.app import EXIT_CODES, app, clear_errors, finish
-from bestarm.cli.options import MaxQueries, Output, RaceFile, grouped
+from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, remark
+from bestarm.cli.options import MaxEvaluations, Output, RaceFile, announce_items, grouped
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import origin_of
-from bestarm.racing.settings import RaceSettings
+from bestarm.racing.settings import RaceSettings, present_settings
 from bestarm.racing.sqlite_store import read_store
 
 
-@app.command(epilog=EXIT_CODES)
+@app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
 @grouped
 def resume(
     file: RaceFile,
     *,
-    max_queries: MaxQueries = None,
+    max_evaluations: MaxEvaluations = None,
     shown: Output,
 ) -> None:
-    """Continue a race on disk that was started from the command line.
+    """Continue a saved race that was started from the command line.
 
     Races that were started from Python continue when the same call of `bestarm.race` is made again.
     """
     with clear_errors():
         stored = read_store(file)
-        origin = origin_of(stored.settings["source"])
+        source = present_settings(stored.settings)["source"]
+        origin = origin_of(source)
         if origin is None:
             raise ValueError(f"the race in {file} was started from Python: make the same call of bestarm.race again")
+        announce_items(source.get("items"))
         settings = RaceSettings.from_plain(stored.settings)
         options = Options(
             algorithm=settings.algorithm,
             lower_is_better=settings.lower_is_better,
             on_error=settings.on_error,
-            max_queries=settings.max_queries if max_queries is None else max_queries,
+            max_evaluations=settings.max_evaluations if max_evaluations is None else max_evaluations,
             seed=settings.seed,
             store=file,
         )
         result = origin.race(stored.arms, options, progress=not shown.quiet)
-    finish(result, shown.as_json)
+        if result.reason == "budget":
+            remark("the budget is spent: a larger --max-evaluations continues the race")
+        finish(result, shown.as_json, shown.report, file)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from bestarm.cli.app import EXIT_CODES, app, clear_errors, finish
-from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, race_options
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
+from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, items_file, race_options
 from bestarm.racing.origins import FunctionOrigin
 
 
@@ -16,11 +16,11 @@ class Workers:
     """How the function is called."""
 
     workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel.")] = 1
-    in_flight: Annotated[int | None, typer.Option(help="Rounds evaluated at a time.")] = None
+    rounds_in_flight: Annotated[int | None, typer.Option(help="Rounds evaluated at a time.")] = None
     jointly: Annotated[bool, typer.Option("--jointly", help="The function takes all arms at once.")] = False
 
 
-@app.command(epilog=EXIT_CODES)
+@app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
 @grouped
 def run(
     function: Annotated[str, typer.Argument(help="The function, as `module:function`, called with (arm, item).")],
@@ -33,13 +33,13 @@ def run(
     course: Course,
     shown: Output,
 ) -> None:
-    """Race the arms of a function: which is best on these items?
+    """Which arm of a Python function is best? Calls `function(arm, item)` on the same items for all arms.
 
     Example: `bestarm run mybench:score --arms fast,exact,hybrid --items instances.txt --bounds 0,1 --store race.sqlite`
     """
-    path = None if items is None else str(items.resolve())
-    origin = FunctionOrigin(function, path, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
+    where = items_file(items)
+    origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
     with clear_errors():
-        options = race_options(aim, course, bounds, in_flight=workers.in_flight)
+        options = race_options(aim, course, bounds, rounds_in_flight=workers.rounds_in_flight)
         result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)
-    finish(result, shown.as_json)
+        finish(result, shown.as_json, shown.report, course.store)

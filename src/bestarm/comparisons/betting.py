@@ -1,21 +1,22 @@
 """The sharp comparison for bounded rewards: betting on differences."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from bestarm.checks import check_bounds, check_count, finite_tuple, normalised_weights, refuse_first
-from bestarm.comparisons.evidence import Evidence, Goal, Role, bounded
+from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
 from bestarm.comparisons.wealth import CAP, WealthEvidence
+from bestarm.values import shortest_call
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
 # by benchmarks/betting_grid.py.
 BETS = tuple(0.95 * 0.5**k for k in range(8))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Betting:
     """Bets on every difference, averaged over the opponents: for bounded rewards, whatever their law.
 
@@ -31,15 +32,15 @@ class Betting:
 
     Parameters
     ----------
+    bounds : the interval that rewards lie in. In a race it comes from the race, unless it is set here to another one
+    pool : the number of items of a finite pool that is drawn without replacement in random order; in a race the number
+        of its items. The target is then the mean over the pool (of the realised scores, where evaluations are noisy):
+        the bets use what the rounds so far say about those that are left, and at exhaustion the means are known exactly
     bets : the ``lambda_g``, each strictly between 0 and 1. A bet above twice the lead over the variance loses in the
         long run, so a race whose smallest bet is too large may never end: the smallest should be below the smallest
         lead of interest over the variance of the difference (of scores scaled to length one)
     weights : their weights, above 0, scaled to sum to one; by default proportional to the square root of the bet,
         because large bets decide short races, where a small share of the wealth costs most
-    bounds : the interval that rewards lie in
-    pool : the number of items of a finite pool that is drawn without replacement in random order. The target is then
-        the mean over the pool (of the realised scores, where evaluations are noisy): the bets use what the rounds so
-        far say about those that are left, and at exhaustion the means are known exactly
 
     References
     ----------
@@ -48,10 +49,11 @@ class Betting:
 
     """
 
+    bounds: tuple[float, float] = UNIT
+    _: KW_ONLY
+    pool: int | None = None
     bets: Sequence[float] = BETS
     weights: Sequence[float] | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    pool: int | None = None
 
     role: ClassVar[Role] = "pairs"
     supports_epsilon: ClassVar[bool] = True
@@ -66,10 +68,17 @@ class Betting:
         if self.pool is not None:
             check_count("pool", self.pool, least=2)
 
+    __repr__ = shortest_call
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
+        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
+        own = self.bounds if bounds is None or self.bounds != UNIT else bounds
+        return replace(self, bounds=own, pool=self.pool or pool)
+
     @property
     def assumption(self) -> str:
         """What the guarantee rests on."""
-        return bounded(self.bounds)
+        return bounded(self.bounds, self.pool)
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The wealth of the bets in a new game."""

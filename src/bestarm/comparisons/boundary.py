@@ -8,7 +8,7 @@ are computed once for a chunk of rounds and shared by every pair, every game and
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,25 +106,29 @@ class PairEvidence(BoundaryEvidence):
         rule = PairRule(float(goal.keep), float(goal.indifference_zone), float(goal.epsilon))
         super().__init__(n_arms, boundary, goal.delta, race_pairs, rule)
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
-        """A lower confidence bound for ``mu_j - mu_i``: where the boundary lies below the lead seen."""
-        n, K = shared_rounds(self.board, i, j), self.board.arms.size
+    def lead(self, a: int, b: int) -> float:
+        """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
+        return self._lead_and_square(a, b)[0] if shared_rounds(self.board, a, b) else np.nan
+
+    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
+        """A lower confidence bound for ``mu_a - mu_b``: where the boundary lies below the lead seen."""
+        n, K = shared_rounds(self.board, a, b), self.board.arms.size
         if n < 2:
             return -np.inf
         delta = self._delta / K if simultaneous else self._delta
         slopes, offsets = thresholds_after(self._boundary, K, delta, n - 1)
         if np.isinf(slopes[0]):
             return -np.inf
-        lead, square = self._lead_and_square(i, j)
+        lead, square = self._lead_and_square(a, b)
         return float(lead - slopes[0] * np.sqrt(square / (n - 1)) - offsets[0])
 
-    def _lead_and_square(self, i: int, j: int) -> tuple[float, float]:
-        """``mean_j - mean_i`` over the rounds shared, and the centred sum of squares of the difference."""
+    def _lead_and_square(self, a: int, b: int) -> tuple[float, float]:
+        """``mean_a - mean_b`` over the rounds shared, and the centred sum of squares of the difference."""
         board = self.board
-        a, b = (int(np.flatnonzero(board.arms == arm)[0]) for arm in (i, j))
-        both_queried = max(a, b) < board.tally[QUERIED]
-        lead = board.means[b] - board.means[a] if both_queried else board.parted[i, j]
-        return float(lead), float(board.squares[max(a, b), min(a, b)])
+        at_a, at_b = (int(np.flatnonzero(board.arms == arm)[0]) for arm in (a, b))
+        both_queried = max(at_a, at_b) < board.tally[QUERIED]
+        lead = board.means[at_a] - board.means[at_b] if both_queried else board.parted[b, a]
+        return float(lead), float(board.squares[max(at_a, at_b), min(at_a, at_b)])
 
 
 class BoundaryComparison(ABC):
@@ -135,8 +139,12 @@ class BoundaryComparison(ABC):
 
     @property
     def assumption(self) -> str:
-        """What the guarantee rests on, in a sentence for the reader of a result."""
-        return f"It assumes what {type(self).__name__} assumes: see its documentation."
+        """What the guarantee rests on: it completes the sentence "This assumes that ..." for readers of a result."""
+        return f"what {type(self).__name__} assumes holds (see its documentation)"
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
+        """The same comparison: a boundary has bounds of its own or none, and is about the law of the scores."""
+        return self
 
     @abstractmethod
     def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:

@@ -7,8 +7,8 @@ from bestarm.comparisons.evidence import Comparison, Role
 def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
     """Refuse a comparison that says nothing about what the algorithm asks."""
     own = getattr(comparison, "role", None)
-    if own not in ("pairs", "combinations") or isinstance(comparison, type):
-        raise TypeError(f"{algorithm} needs a comparison such as bestarm.{_SUCH_AS[role]}, got {comparison!r}")
+    if own not in _WHAT or isinstance(comparison, type):
+        raise TypeError(f"{algorithm} needs a comparison such as {_SUCH_AS[role]}, got {comparison!r}")
     if own == role:
         return
     other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
@@ -16,6 +16,12 @@ def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
         f"{algorithm} compares an arm with {_WHAT[role]}, but {comparison!r} is a test of {_WHAT[own]}: "
         f"use it with {other}"
     )
+
+
+def check_comparison(comparison: Comparison) -> None:
+    """Refuse what is no comparison, or the class of one."""
+    if getattr(comparison, "role", None) not in _WHAT or isinstance(comparison, type):
+        raise TypeError(f"comparison must be one such as {_SUCH_AS['pairs']}, got {comparison!r}")
 
 
 def check_epsilon(epsilon: float, comparison: Comparison) -> None:
@@ -26,4 +32,7 @@ def check_epsilon(epsilon: float, comparison: Comparison) -> None:
 
 
 _WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}
-_SUCH_AS: dict[Role, str] = {"pairs": "StudentMixture()", "combinations": "Portfolio()"}
+_SUCH_AS: dict[Role, str] = {
+    "pairs": "bestarm.comparisons.StudentMixture()",
+    "combinations": "bestarm.comparisons.Portfolio()",
+}

@@ -11,9 +11,10 @@ from bestarm.checks import check_count
 from bestarm.comparisons.boundary import paper_alpha
 from bestarm.comparisons.convex_boundary import ConvexBoundary
 from bestarm.comparisons.evidence import bounded
+from bestarm.values import shortest_call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class ConvexBernstein(ConvexBoundary):
     """The paper's test of an arm against convex combinations of the others, for rewards in [0, 1] (appendix B).
 
@@ -51,6 +52,8 @@ class ConvexBernstein(ConvexBoundary):
     def __post_init__(self) -> None:
         if self.sparsity is not None:
             check_count("sparsity", self.sparsity)
+
+    __repr__ = shortest_call
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float

@@ -34,8 +34,15 @@ class Evidence(ABC):
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float | None:
-        """A lower confidence bound for ``mu_j - mu_i`` from the rounds that the two shared.
+    def lead(self, a: int, b: int) -> float | None:
+        """The mean of arm a minus that of arm b over the rounds that the two shared.
+
+        None where no statistics of differences are kept.
+        """
+        return None
+
+    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:
+        """A lower confidence bound for ``mu_a - mu_b`` from the rounds that the two shared.
 
         At the level of one test of the eliminations, or ``simultaneous`` with those of all pairs and both sides. None
         where no statistics of differences are kept.
@@ -66,9 +73,9 @@ def growth_of_t_test(lead: float, variance: float) -> float:
     return math.log1p(lead**2 / variance) / 2.0 if variance > 0.0 else math.inf
 
 
-def shared_rounds(board: Board, i: int, j: int) -> int:
+def shared_rounds(board: Board, a: int, b: int) -> int:
     """The number of rounds in which both arms were queried."""
-    return int(min(board.last_round[i], board.last_round[j], board.tally[ROUNDS]))
+    return int(min(board.last_round[a], board.last_round[b], board.tally[ROUNDS]))
 
 
 class Comparison(Protocol):
@@ -96,7 +103,15 @@ class Comparison(Protocol):
 
     @property
     def assumption(self) -> str:
-        """What the guarantee rests on, for the reader of a result: "It assumes that ..."."""
+        """What the guarantee rests on: it completes the sentence "This assumes that ..." for readers of a result."""
+        ...
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> "Comparison":
+        """The same comparison for a race whose scores lie in these bounds, and whose items are a pool of this size.
+
+        None where there are no bounds or there is no pool. What was set on the comparison itself stays as it is, and a
+        comparison that has no use for bounds or a pool leaves them.
+        """
         ...
 
     def __hash__(self) -> int: ...
@@ -106,15 +121,14 @@ class Comparison(Protocol):
         ...
 
 
+UNIT = (0.0, 1.0)  # the bounds of a comparison that was told no others
 GAUSSIAN = (
-    "It assumes that the items are independent and the differences of scores Gaussian. Real scores are only nearly so: "
-    "strongly skewed or discrete ones weaken it."
+    "the items are independent of each other and the differences of scores nearly Gaussian: strongly skewed or "
+    "discrete scores weaken the guarantee"
 )
 
 
-def bounded(bounds: tuple[float, float]) -> str:
+def bounded(bounds: tuple[float, float], pool: int | None = None) -> str:
     """The assumption of a test that needs bounds and nothing else."""
-    return (
-        f"It assumes that all scores lie in [{bounds[0]:.12g}, {bounds[1]:.12g}] and that the items come in random "
-        "order (a pool) or independently of each other; nothing else about the law of the scores."
-    )
+    items = "come in random order" if pool else "are independent of each other"
+    return f"all scores lie in [{bounds[0]:.12g}, {bounds[1]:.12g}] and the items {items}"

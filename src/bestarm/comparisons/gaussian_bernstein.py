@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bestarm.checks import check_choice
 from bestarm.comparisons.boundary import PairBoundary, paper_alpha
 from bestarm.comparisons.evidence import GAUSSIAN
+from bestarm.values import shortest_call
 
 Inflation = Literal["proved", "published"]
 
@@ -30,7 +31,7 @@ def variance_inflation(x: NDArray[np.float64], f: Inflation = "proved") -> NDArr
         return np.where(x < 1 / 3, 1.0 / (1.0 - 2.0 * np.minimum(x, 1 / 3)), np.exp(2.0 * power + 1.0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class GaussianBernstein(PairBoundary):
     """The paper's test for jointly Gaussian rewards of unknown covariance (Section 5, eq. 7).
 
@@ -60,6 +61,8 @@ class GaussianBernstein(PairBoundary):
 
     def __post_init__(self) -> None:
         check_choice("f", self.f, ("proved", "published"))
+
+    __repr__ = shortest_call
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float

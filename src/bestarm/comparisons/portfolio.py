@@ -1,15 +1,16 @@
 """The sharp comparison with convex combinations, for bounded rewards."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Self
 
 from bestarm.comparisons.betting import BETS, Betting
-from bestarm.comparisons.evidence import Evidence, Goal, Role, bounded
+from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
 from bestarm.comparisons.wealth import PortfolioEvidence
+from bestarm.values import shortest_call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Portfolio:
     """One bet on all differences of an arm at once, learned from the past, beside the bets on each of them.
 
@@ -28,7 +29,7 @@ class Portfolio:
 
     Parameters
     ----------
-    bets, weights, bounds, pool : of the bets on single differences, as in `Betting`
+    bounds, pool, bets, weights : of the bets on single differences, as in `Betting`
 
     References
     ----------
@@ -37,10 +38,11 @@ class Portfolio:
 
     """
 
+    bounds: tuple[float, float] = UNIT
+    _: KW_ONLY
+    pool: int | None = None
     bets: Sequence[float] = BETS
     weights: Sequence[float] | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    pool: int | None = None
 
     role: ClassVar[Role] = "combinations"
     supports_epsilon: ClassVar[bool] = True
@@ -49,15 +51,22 @@ class Portfolio:
         for name, value in vars(self.pairs).items():  # checked and brought into shape by Betting
             object.__setattr__(self, name, value)
 
+    __repr__ = shortest_call
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
+        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
+        pairs = self.pairs.adapted(bounds, pool)
+        return replace(self, bounds=pairs.bounds, pool=pairs.pool)
+
     @property
     def pairs(self) -> Betting:
         """The bets on single differences."""
-        return Betting(self.bets, self.weights, self.bounds, self.pool)
+        return Betting(bets=self.bets, weights=self.weights, bounds=self.bounds, pool=self.pool)
 
     @property
     def assumption(self) -> str:
         """What the guarantee rests on."""
-        return bounded(self.bounds)
+        return bounded(self.bounds, self.pool)
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The wealth of the portfolios and of the bets on single differences in a new game."""

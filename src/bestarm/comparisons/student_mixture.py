@@ -10,17 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.checks import check_count, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.boundary import PairBoundary
 from bestarm.comparisons.evidence import GAUSSIAN
+from bestarm.values import shortest_call
 
 Array = NDArray[np.float64]
 
 # Chosen by benchmarks/student_grid.py: see there for the table behind it.
 PRECISIONS = (0.25, 10.0, 400.0, 16000.0)
+MIN_ROUNDS = 10  # real scores are only nearly Gaussian
 
 NEWTON_STEPS = 100  # Newton's method on a convex function from its right: a handful of steps is the rule
 TOLERANCE = 1e-8  # of Newton's method before it is polished; it converges quadratically
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class StudentMixture(PairBoundary):
     """Sequential t-tests of every difference, mixed over the effect size: for Gaussian rewards of unknown covariance.
 
@@ -43,8 +45,8 @@ class StudentMixture(PairBoundary):
     ----------
     precisions : prior precisions ``c`` of the effect size; one is sharpest for effects around ``1 / sqrt(c)``
     weights : their weights, above 0, scaled to sum to one; equal by default
-    first_rounds : nobody is beaten before this round. Looking later is always sound, and averages of some rounds are
-        closer to Gaussian than single ones: `bestarm.race` takes 10
+    min_rounds : nobody is beaten before this round. Looking later is always sound, and averages of some rounds are
+        closer to Gaussian than single ones. For rewards that are exactly Gaussian, 2 is sharpest
 
     References
     ----------
@@ -53,7 +55,7 @@ class StudentMixture(PairBoundary):
 
     Examples
     --------
-    >>> comparison = StudentMixture()
+    >>> comparison = StudentMixture(min_rounds=2)
     >>> slopes, _ = comparison.boundary(np.array([5.0, 50.0, 500.0]), n_arms=2, delta=0.05)
     >>> slopes.round(3)
     array([2.942, 0.471, 0.145])
@@ -62,7 +64,7 @@ class StudentMixture(PairBoundary):
 
     precisions: Sequence[float] = PRECISIONS
     weights: Sequence[float] | None = None
-    first_rounds: int = 2
+    min_rounds: int = MIN_ROUNDS
 
     assumption: ClassVar[str] = GAUSSIAN
 
@@ -72,7 +74,9 @@ class StudentMixture(PairBoundary):
         refuse_first("precisions", c, c <= 0, "must be above 0")
         weights = np.ones_like(c) if self.weights is None else self.weights
         object.__setattr__(self, "weights", normalised_weights(weights, c.size))
-        check_count("first_rounds", self.first_rounds, least=2)
+        check_count("min_rounds", self.min_rounds, least=2)
+
+    __repr__ = shortest_call
 
     def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """The slope at which ``E_n`` reaches ``(K - 1) / delta``, infinite where it cannot; offset 0."""
@@ -88,7 +92,7 @@ class StudentMixture(PairBoundary):
         """For each number of rounds the mean over standard deviation at which ``log E_n`` reaches the threshold."""
         n = np.maximum(rounds, 2.0)
         supremum, _ = self._log_evalue(n, np.full_like(n, np.inf))  # of constant positive differences
-        reachable = (rounds >= self.first_rounds) & (supremum > log_threshold)
+        reachable = (rounds >= self.min_rounds) & (supremum > log_threshold)
         slope = np.full(rounds.shape, np.inf)
         slope[reachable] = self._solve(n[reachable], log_threshold)
         return slope

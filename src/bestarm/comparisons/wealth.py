@@ -54,14 +54,25 @@ class WealthEvidence(Evidence):
         self._seen.append(rows[:used].copy())
         return used
 
-    def lead_bound(self, i: int, j: int, simultaneous: bool) -> float:
-        """The largest lead of ``j`` over ``i`` that the wealth of their bets rules out to be smaller."""
-        n, K = shared_rounds(self.board, i, j), self.board.arms.size
-        if n == 0:
-            return -1.0 / self._betting.scale
+    def lead(self, a: int, b: int) -> float:
+        """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
+        differences = self._differences(a, b)
+        return float(differences.mean()) if differences.size else np.nan
+
+    def _differences(self, a: int, b: int) -> NDArray[np.float64]:
+        """The rewards of arm a minus those of arm b in the rounds that the two shared."""
+        if not self._seen:
+            return np.empty(0)
         self._seen = [np.concatenate(self._seen)]
-        differences = self._seen[0][:n, j] - self._seen[0][:n, i]
-        if n == self._betting.pool:
+        n = shared_rounds(self.board, a, b)
+        return self._seen[0][:n, a] - self._seen[0][:n, b]
+
+    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
+        """The largest lead of arm a over arm b that the wealth of their bets rules out to be smaller."""
+        differences, K = self._differences(a, b), self.board.arms.size
+        if differences.size == 0:
+            return -1.0 / self._betting.scale
+        if differences.size == self._betting.pool:
             return float(differences.mean())
         log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
         return self._betting.lower_bound(differences, float(log_threshold))

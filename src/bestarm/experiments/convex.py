@@ -83,10 +83,10 @@ class Point:
 def algorithms(delta: float) -> dict[str, Algorithm]:
     """The paper's two and their sharp counterparts."""
     return {
-        "Pairwise-BAI": PairwiseBAI(delta, EmpiricalBernstein()),
-        "Convex-BAI": ConvexBAI(delta, ConvexBernstein()),
-        "Betting": PairwiseBAI(delta, Betting()),
-        "Portfolio": ConvexBAI(delta, Portfolio()),
+        "Pairwise-BAI": PairwiseBAI(delta, comparison=EmpiricalBernstein()),
+        "Convex-BAI": ConvexBAI(delta, comparison=ConvexBernstein()),
+        "Betting": PairwiseBAI(delta, comparison=Betting()),
+        "Portfolio": ConvexBAI(delta, comparison=Portfolio()),
     }
 
 

@@ -76,12 +76,12 @@ def algorithms(delta: float, keep: float = 2.0, sharp: bool = False) -> dict[str
         "Hoeffding race": HoeffdingRace(delta, variances=1.0),
         "LUCB": LUCB(delta, variances=1.0),
         "Variance race": VarianceRace(delta),
-        PAIRWISE_PLUS: PairwiseBAI(delta, GaussianBernstein(), keep=keep),
-        PAIRWISE: PairwiseBAI(delta, GaussianBernstein()),
+        PAIRWISE_PLUS: PairwiseBAI(delta, comparison=GaussianBernstein(), keep=keep),
+        PAIRWISE: PairwiseBAI(delta, comparison=GaussianBernstein()),
     }
     ours: dict[str, Algorithm] = {
-        "Student mixture+": PairwiseBAI(delta, StudentMixture(), keep=keep),
-        "Student mixture": PairwiseBAI(delta, StudentMixture()),
+        "Student mixture+": PairwiseBAI(delta, comparison=StudentMixture(), keep=keep),
+        "Student mixture": PairwiseBAI(delta, comparison=StudentMixture()),
     }
     return paper | ours if sharp else paper
 
@@ -100,7 +100,7 @@ def run(
         arms = scenario.arms
         bound = lower_bound_gaussian(arms.means, difference_variances(arms.covariance)[arms.best], delta)
         for name, algorithm in players.items():
-            sim = simulate(algorithm, arms, repetitions, seed, progress=False)
+            sim = simulate(algorithm, arms, repetitions=repetitions, seed=seed, progress=False)
             bars.append(
                 Bar(
                     scenario.side,

@@ -172,9 +172,9 @@ def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: f
     horizon = HORIZON[arms.n_arms]
     algorithm: PairwiseBAI | ConvexBAI
     if comparison.role == "pairs":
-        algorithm = PairwiseBAI(delta, comparison, epsilon=epsilon, max_rounds=horizon)
+        algorithm = PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, max_rounds=horizon)
     else:
-        algorithm = ConvexBAI(delta, comparison, epsilon=epsilon, max_rounds=horizon)
+        algorithm = ConvexBAI(delta, comparison=comparison, epsilon=epsilon, max_rounds=horizon)
     return Cell(type(comparison).__name__, law, arms.n_arms, delta, option, holds, algorithm, arms)
 
 
@@ -203,7 +203,7 @@ def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0
 
 def errors_of(cell: Cell, games: int, seed: int) -> tuple[NDArray[np.bool_], float, float]:
     """Play a cell: which games erred, the share that ended before the horizon, and the mean queries."""
-    sim = simulate(cell.algorithm, cell.arms, games, seed, progress=False)
+    sim = simulate(cell.algorithm, cell.arms, repetitions=games, seed=seed, progress=False)
     lost = ~sim.candidates[:, cell.arms.best]
     too_bad = cell.arms.means[sim.winners] < cell.arms.means.max() - cell.algorithm.epsilon
     errors: NDArray[np.bool_] = np.where(sim.answered & (cell.option == "epsilon"), too_bad, lost)
@@ -220,11 +220,11 @@ def measure(cell: Cell, games: int, seed: int) -> CellResult:
     gaussian = cell.comparison == "StudentMixture"
     paper_rule = PairwiseBAI(
         cell.delta,
-        GaussianBernstein() if gaussian else EmpiricalBernstein(),
+        comparison=GaussianBernstein() if gaussian else EmpiricalBernstein(),
         max_rounds=PAPER_HORIZON * HORIZON[cell.n_arms],
     )
     source = TableArms(cell.arms.scores) if isinstance(cell.arms, PoolArms) else cell.arms
-    paper = simulate(paper_rule, source, PAPER_GAMES, seed, progress=False)
+    paper = simulate(paper_rule, source, repetitions=PAPER_GAMES, seed=seed, progress=False)
     return CellResult(
         cell=cell,
         games=games,

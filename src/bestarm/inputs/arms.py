@@ -30,16 +30,17 @@ class RaceArms:
 def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
-        raise TypeError(f"arms must be a sequence of arms or a mapping of names to candidates, got {short(repr(arms))}")
+        kinds = "a sequence, or a mapping of names to what evaluate is given"
+        raise TypeError(f"arms must be {kinds}, got {short(repr(arms))}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
     names = tuple(map(name_of, labels))
     for arm, name in enumerate(names):
         if not name.strip() or labels[arm] is None:
-            raise ValueError(f"every arm must have a name, that of arm {arm} is empty")
-        if ADDRESS.search(name):
+            raise ValueError(f"every arm must have a name, but arm {arm} is {labels[arm]!r}")
+        if ADDRESS.search(name) or name == "<lambda>":
             raise ValueError(
-                f"arm {arm} has no name of its own ({name}): give arms as a mapping of names to candidates"
+                f"arm {arm} has no name of its own ({short(name)}): give arms as a mapping, {{'name': ..., ...}}"
             )
         if name in names[:arm]:
             raise ValueError(f"arms must have different names, {name!r} is there more than once")

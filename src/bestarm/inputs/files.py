@@ -18,15 +18,19 @@ Cells = Sequence[Any]
 
 
 def read_table(
-    path: str | Path, item: str | None = None, arm: str | None = None, score: str | None = None
+    path: str | Path,
+    *,
+    item_column: str | None = None,
+    arm_column: str | None = None,
+    score_column: str | None = None,
 ) -> ScoreTable:
     """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
 
-    Wide: one row per item, one column per arm; ``item`` names the column that holds the items, and a first column that
-    is called so (item, id, index, instance, or nothing) or holds no number is taken for it. Long: ``item``, ``arm`` and
-    ``score`` name three columns, one row per score.
+    Wide: one row per item, one column per arm; ``item_column`` names the column that holds the items. If it is left
+    out, a first column is taken for it that is called item, id, index, instance or nothing, or that holds no number.
+    Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score.
     """
-    path = Path(path)
+    path, item, arm, score = Path(path), item_column, arm_column, score_column
     try:
         header, rows = _read(path)
     except UnicodeDecodeError as error:
@@ -42,7 +46,7 @@ def read_table(
     if arm is None and score is None:
         return _wide(header, rows, item)
     if item is None or arm is None or score is None:
-        raise ValueError("a long table needs the names of all three columns: item, arm and score")
+        raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
     return _long(header, rows, item, arm, score)
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -17,6 +18,7 @@ from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.texts import short
 
 WEYL = 0x9E3779B1  # odd, so that the seeds of 2**32 rounds all differ
+STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
 
 Kind = Literal["pool", "stream", "seeds"]
@@ -104,9 +106,9 @@ def digest(texts: Iterable[str]) -> str:
 
 
 def read_items(path: Path) -> list[str]:
-    """The lines of a file that are not empty, one item per line."""
+    """The lines of a file, or of standard input, that are not empty: one item per line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = sys.stdin.buffer.read().decode() if str(path) == STDIN else path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
     return [line for line in text.splitlines() if line.strip()]

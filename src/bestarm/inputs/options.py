@@ -3,33 +3,40 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from bestarm.algorithms import Algorithm, PairwiseBAI
-from bestarm.checks import check_at_least, check_bounds, check_count, check_open_unit
+from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
+from bestarm.checks import check_at_least, check_bounds, check_count, check_delta
 from bestarm.comparisons import Betting, Comparison, StudentMixture
+from bestarm.comparisons.checks import check_comparison
+from bestarm.comparisons.student_mixture import MIN_ROUNDS
 from bestarm.inputs.plain import check_algorithm
 
 if TYPE_CHECKING:
     from bestarm.racing.store import Store
 
-FIRST_ROUNDS = 10  # real scores are only nearly Gaussian
+OnError = Literal["raise", "worst", "disqualify"]
+DELTA = 0.05
 
 
 class _Aim(TypedDict, total=False):
-    delta: float
-    epsilon: float
-    indifference_zone: float
-    first_rounds: int
+    delta: float | None
+    epsilon: float | None
+    indifference_zone: float | None
+    min_rounds: int | None
     seed: int
+
+
+class _Test(TypedDict, total=False):
+    max_evaluations: int | None
+    comparison: Comparison | None
+    algorithm: Algorithm | None
 
 
 class _Course(TypedDict, total=False):
     bounds: tuple[float, float] | None
-    max_queries: int | None
-    on_error: str
+    on_error: OnError
     store: "str | Path | Store | None"
-    algorithm: Algorithm | None
 
 
 class PlanOptions(_Aim, total=False):
@@ -38,39 +45,38 @@ class PlanOptions(_Aim, total=False):
     lower_is_better: bool
 
 
-class TableOptions(PlanOptions, total=False):
+class TableOptions(PlanOptions, _Test, total=False):
     """Options that make sense for scores that are recorded already."""
 
-    algorithm: Algorithm | None
 
-
-class CommandOptions(_Aim, _Course, total=False):
+class CommandOptions(_Aim, _Test, _Course, total=False):
     """Options of a race of programs, which are run one after the other."""
 
 
-class RaceOptions(_Aim, _Course, total=False):
+class RaceOptions(_Aim, _Test, _Course, total=False):
     """Options of a race, whoever evaluates."""
 
     lower_is_better: bool
-    in_flight: int | None
+    rounds_in_flight: int | None
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a race with their defaults: what is not among them is refused."""
+    """The options of a race: what is not among them is refused. None is what nobody has given."""
 
-    delta: float = 0.05
+    delta: float | None = None
     bounds: tuple[float, float] | None = None
     lower_is_better: bool = False
-    epsilon: float = 0.0
-    indifference_zone: float = 0.0
-    max_queries: int | None = None
-    in_flight: int | None = None
-    on_error: str = "raise"
+    epsilon: float | None = None
+    indifference_zone: float | None = None
+    max_evaluations: int | None = None
+    rounds_in_flight: int | None = None
+    on_error: OnError = "raise"
     store: "str | Path | Store | None" = None
     seed: int = 0
+    comparison: Comparison | None = None
     algorithm: Algorithm | None = None
-    first_rounds: int = FIRST_ROUNDS
+    min_rounds: int | None = None
     # What those who evaluate add: users cannot give them.
     usual_in_flight: int = 1
     origin: Mapping[str, Any] | None = None  # where a race came from, kept in its store for `bestarm resume`
@@ -85,24 +91,52 @@ def known_options(function: str, options: Mapping[str, Any], known: type) -> Opt
 
 
 def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
-    """The algorithm given, or Pairwise-BAI with the comparison that fits the scores and the items."""
+    """The algorithm given; or the comparison given, or the one that fits the scores, on these items."""
     if options.algorithm is not None:
         return _given_algorithm(options, options.algorithm)
-    check_open_unit("delta", options.delta)
-    check_at_least("epsilon", options.epsilon, 0)
-    check_at_least("indifference_zone", options.indifference_zone, 0)
-    check_count("first_rounds", options.first_rounds, least=2)
-    comparison: Comparison
-    if options.bounds is None:
-        comparison = StudentMixture(first_rounds=options.first_rounds)
-    else:
-        comparison = Betting(bounds=check_bounds(options.bounds), pool=pool)
-    return PairwiseBAI(options.delta, comparison, epsilon=options.epsilon, indifference_zone=options.indifference_zone)
+    delta = DELTA if options.delta is None else options.delta
+    epsilon = 0.0 if options.epsilon is None else options.epsilon
+    zone = 0.0 if options.indifference_zone is None else options.indifference_zone
+    check_delta(delta)
+    check_at_least("epsilon", epsilon, 0)
+    check_at_least("indifference_zone", zone, 0)
+    comparison = _comparison(options, pool)
+    if comparison.role == "pairs":
+        return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
+    if zone:
+        raise ValueError(f"indifference_zone needs a comparison of pairs, got {zone!r} with {comparison!r}")
+    return ConvexBAI(delta, comparison=comparison, epsilon=epsilon)
+
+
+def _comparison(options: Options, pool: int | None) -> Comparison:
+    """The comparison, told what the race knows: the interval of the scores and the number of items."""
+    bounds = None if options.bounds is None else check_bounds(options.bounds)
+    if options.min_rounds is not None:
+        check_count("min_rounds", options.min_rounds, least=2)
+        if options.comparison is not None or bounds is not None:
+            test = f"{options.comparison!r}" if options.comparison is not None else "the test for scores in bounds"
+            raise ValueError(f"min_rounds is a setting of StudentMixture, got {options.min_rounds} with {test}")
+    if options.comparison is None:
+        gaussian = StudentMixture(min_rounds=MIN_ROUNDS if options.min_rounds is None else options.min_rounds)
+        return gaussian if bounds is None else Betting(bounds, pool=pool)
+    check_comparison(options.comparison)
+    return options.comparison.adapted(bounds, pool)
 
 
 def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
+    """The algorithm, if nothing that was given beside it says otherwise."""
     check_algorithm(algorithm)
-    for name in ("delta", "epsilon", "indifference_zone", "first_rounds"):
-        if getattr(options, name) != getattr(Options, name):
-            raise ValueError(f"{name} is a setting of the algorithm: give it there, not beside algorithm=")
+    inside = getattr(algorithm, "comparison", None)
+    if options.comparison is not None and options.comparison != inside:
+        raise ValueError(
+            f"there is comparison={options.comparison!r} beside algorithm={algorithm!r}: leave algorithm out, or make "
+            "the comparison one of its settings"
+        )
+    owners = {"delta": algorithm, "epsilon": algorithm, "indifference_zone": algorithm, "min_rounds": inside}
+    for name, owner in owners.items():
+        given, own = getattr(options, name), getattr(owner, name, None)
+        if given is not None and given != own:
+            if own is None:
+                raise ValueError(f"{algorithm!r} has no setting {name}, got {name}={given!r} beside it")
+            raise ValueError(f"{name} is {given!r} here and {own!r} in {algorithm!r}: give it in one place")
     return algorithm

@@ -10,11 +10,27 @@ import numpy as np
 from bestarm import algorithms, comparisons
 from bestarm.inputs.texts import name_of
 
+FORMAT = 1  # of the settings in a store, and of all JSON that is printed
+# Settings that had another name in files of earlier versions, by the class that they are settings of.
+FORMER_NAMES = {
+    "RaceSettings": {"max_queries": "max_evaluations", "in_flight": "rounds_in_flight"},
+    "StudentMixture": {"first_rounds": "min_rounds"},
+    "KimNelson": {"first_rounds": "min_rounds"},
+}
+
+
+def renamed(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a file by their present names; where a file has both, the present one counts."""
+    former = FORMER_NAMES.get(kind, {})
+    return {former[name]: value for name, value in plain.items() if name in former} | {
+        name: value for name, value in plain.items() if name not in former
+    }
+
 
 def check_algorithm(algorithm: Any) -> None:
     """Refuse what is no algorithm, or the class of one."""
     if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
-        raise TypeError(f"algorithm must be one such as bestarm.PairwiseBAI(delta=0.05), got {algorithm!r}")
+        raise TypeError(f"algorithm must be one such as bestarm.algorithms.PairwiseBAI(0.05), got {algorithm!r}")
 
 
 def encode(value: Any) -> Any:
@@ -50,7 +66,7 @@ def _kind(value: Any) -> dict[str, Any]:
 
 
 def decode(plain: Any) -> Any:
-    """The inverse of `encode` for the algorithms and comparisons of bestarm."""
+    """The inverse of `encode` for the algorithms and comparisons of bestarm; what is missing has its default."""
     if isinstance(plain, list):
         return tuple(decode(part) for part in plain)
     if not isinstance(plain, dict):
@@ -64,7 +80,7 @@ def decode(plain: Any) -> Any:
     }
     if name not in known or plain.get("own"):
         raise ValueError(f"the algorithm of this race, {name}, is not one of bestarm: continue it from Python")
-    return known[name](**{inner: decode(part) for inner, part in plain.items() if inner != "type"})
+    return known[name](**{inner: decode(part) for inner, part in renamed(name, plain).items() if inner != "type"})
 
 
 def flat(plain: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

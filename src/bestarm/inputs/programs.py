@@ -8,13 +8,13 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bestarm.checks import check_choice, check_positive
 from bestarm.inputs.items import full_text
 from bestarm.inputs.scores import PlainError
 
-SCORES = ("time", "stdout")
+Measured = Literal["time", "stdout"]
 PLACE = "{item}"
 NUMBER = re.compile(r"(?<![\w.+-])[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w|\.\w)")
 TIMEOUT = 60.0
@@ -30,7 +30,7 @@ class Command:
     """A program and its arguments, in which ``{item}`` stands for the item; no shell is involved."""
 
     words: tuple[str, ...]
-    score: str
+    score: Measured
     timeout: float
     folder: str | None = None  # where it runs
 
@@ -93,12 +93,12 @@ Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
 class Measure:
     """What is measured of programs, and how they are run."""
 
-    score: str = "time"
+    score: Measured = "time"
     timeout: float = TIMEOUT
     folder: str | None = None
 
     def __post_init__(self) -> None:
-        check_choice("score", self.score, SCORES)
+        check_choice("score", self.score, get_args(Measured))
         check_positive("timeout", self.timeout)
 
     def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:

@@ -4,17 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bestarm.errors import BestarmError, EvaluationError
 from bestarm.inputs.texts import hashable, short
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 
-class EvaluationError(Exception):
-    """An evaluation that failed, with its arm and item, and why."""
-
-
-class PlainError(Exception):
+class PlainError(BestarmError):
     """A failure whose text says it all."""
 
 
@@ -67,7 +64,7 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
         return EvaluationError(f"{named(name, item)} returned {score}: a score must be a finite number")
     if bounds is not None and not bounds[0] <= score <= bounds[1]:
         return EvaluationError(
-            f"{named(name, item)} returned {score!r}: by bounds= every score lies in [{bounds[0]:g}, {bounds[1]:g}]"
+            f"{named(name, item)} returned {score!r}, which is outside of bounds=({bounds[0]:g}, {bounds[1]:g})"
         )
     return score
 

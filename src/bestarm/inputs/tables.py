@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import check_bounds
+from bestarm.checks import check_choice
 from bestarm.inputs.arms import race_arms
+from bestarm.inputs.texts import counted
+from bestarm.values import equal_values
 
-MISSING = ("refuse", "worst", "drop-items")
-OF_TABLE = "table"  # bounds: from the smallest to the largest score
+Missing = Literal["raise", "worst", "drop"]
 ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
     """Recorded scores: one row per item, one column per arm; NaN where a score is missing."""
 
@@ -23,7 +24,16 @@ class ScoreTable:
     items: tuple[str, ...]
     scores: NDArray[np.float64]
 
+    __eq__ = equal_values
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<scores of {counted(len(self.arms), 'arm')} on {counted(len(self.items), 'item')}>"
+
     def __post_init__(self) -> None:
+        object.__setattr__(self, "arms", tuple(self.arms))
+        object.__setattr__(self, "items", tuple(self.items))
+        object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
         race_arms(self.arms)  # refuses empty, duplicated or single names
         if self.scores.shape != (len(self.items), len(self.arms)):
             shape = f"{len(self.items)} items and {len(self.arms)} arms"
@@ -45,7 +55,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
     """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists."""
     if isinstance(frame, ScoreTable):
         if arms is not None:
-            raise ValueError("arms are the columns of the table: name them there, not beside it")
+            raise ValueError("this table already has column names: leave arms= out")
         return frame
     names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
     if isinstance(frame, Mapping):
@@ -53,7 +63,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
     if names is None:
         return _of_array(frame, arms)
     if arms is not None:
-        raise ValueError("arms are the columns of the table: name them there, not beside it")
+        raise ValueError("this table already has column names: leave arms= out")
     named = [str(name) for name in names]
     race_arms(named)
     columns = [_column(frame[name], str(name)) for name in names]
@@ -114,14 +124,8 @@ def _numbered(n_items: int) -> tuple[str, ...]:
     return tuple(str(k) for k in range(1, n_items + 1))
 
 
-def table_bounds(table: ScoreTable, bounds: tuple[float, float] | str | None) -> tuple[float, float] | None:
-    """The bounds given, or those of the table."""
-    if bounds is None:
-        return None
-    if not isinstance(bounds, str):
-        return check_bounds(bounds)
-    if bounds != OF_TABLE:
-        raise ValueError(f"bounds must be two numbers, None or {OF_TABLE!r}, got {bounds!r}")
+def table_bounds(table: ScoreTable) -> tuple[float, float]:
+    """From the smallest to the largest score."""
     if np.isnan(table.scores).all():
         raise ValueError("the table has no score in it")
     low, high = float(np.nanmin(table.scores)), float(np.nanmax(table.scores))
@@ -131,27 +135,28 @@ def table_bounds(table: ScoreTable, bounds: tuple[float, float] | str | None) ->
 
 
 def without_gaps(
-    table: ScoreTable, missing: str, bounds: tuple[float, float] | None, lower_is_better: bool
+    table: ScoreTable, missing: Missing, bounds: tuple[float, float] | None, lower_is_better: bool
 ) -> ScoreTable:
     """The table with its missing cells dealt with."""
+    check_choice("missing", missing, get_args(Missing))
     gaps = np.isnan(table.scores)
     if not gaps.any():
         return table
-    if missing == "drop-items":
+    if missing == "drop":
         whole = np.flatnonzero(~gaps.any(axis=1))
         if whole.size == 0:
             raise ValueError("every row of the table has a missing cell: no items are left to compare on")
         return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole])
     if missing == "worst":
         if bounds is None:
-            raise ValueError("missing='worst' needs bounds: without them there is no worst score")
+            raise ValueError("missing='worst' needs bounds=(low, high): without them there is no worst score")
         worst = bounds[1] if lower_is_better else bounds[0]
         return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores))
     row, column = (int(place) for place in np.argwhere(gaps)[0])
     raise ValueError(
         f"{int(gaps.sum()):,} of {gaps.size:,} cells are missing (the first in row {row + 1}, column "
         f"{table.arms[column]!r}): count them as the worst score with missing='worst', or use only the "
-        f"{int((~gaps.any(axis=1)).sum()):,} complete rows with missing='drop-items'"
+        f"{int((~gaps.any(axis=1)).sum()):,} complete rows with missing='drop'"
     )
 
 

@@ -11,6 +11,11 @@ def name_of(arm: Any) -> str:
     return name if isinstance(name, str) else str(arm)
 
 
+def counted(n: int, what: str) -> str:
+    """So many of something: "1 round", "2,000 rounds"."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def short(text: str) -> str:
     """A text that fits into a message."""
     return text if len(text) <= 80 else f"{text[:79]}…"

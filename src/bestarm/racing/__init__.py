@@ -1,1 +1,22 @@
-"""The main job: real candidates, evaluated in parallel, durable, to be continued and shown."""
+"""Races on real arms, in parallel, durable, to be continued and shown: what results hold, and what a store must do.
+
+The calls themselves, `race`, `race_table`, `race_commands`, `Race` and `load_result`, are in `bestarm`.
+"""
+
+from bestarm.racing.outcome import ArmRecord, Disqualification
+from bestarm.racing.record import Record, RoundRow, ScoreRow
+from bestarm.racing.settings import RaceSettings
+from bestarm.racing.store import Store, StoredRace
+from bestarm.racing.summary import Standing
+
+__all__ = [
+    "ArmRecord",
+    "Disqualification",
+    "RaceSettings",
+    "Record",
+    "RoundRow",
+    "ScoreRow",
+    "Standing",
+    "Store",
+    "StoredRace",
+]

@@ -3,42 +3,47 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Generic, Self, TypeVar, Unpack
 
+from bestarm.algorithms import Reason
 from bestarm.checks import check_mapping
+from bestarm.errors import EvaluationError, StoreError
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
-from bestarm.inputs.plain import not_plain
-from bestarm.inputs.scores import EvaluationError, Outcome, is_failure, told_outcome
+from bestarm.inputs.plain import FORMAT, not_plain
+from bestarm.inputs.scores import Outcome, is_failure, told_outcome
+from bestarm.inputs.texts import counted
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import difference, missing_setting, race_settings, start_game
+from bestarm.racing.settings import difference, race_settings, start_game
 from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
-from bestarm.racing.store import Store, StoredRace, StoreError, damaged
+from bestarm.racing.store import Store, StoredRace, check_stored
 from bestarm.racing.summary import Standing, standing, summarise
+
+Arm = TypeVar("Arm")
 
 
 @dataclass(frozen=True)
-class Round:
+class Round(Generic[Arm]):
     """A round to evaluate: its number, its item, and the arms whose scores are wanted."""
 
     number: int
     item: Any
-    arms: tuple[Any, ...]
+    arms: tuple[Arm, ...]
 
 
 Taken = tuple[OpenRound, int, float | None, str | None]  # the round, an arm, its score, its failure
 
 
-class Race:
+class Race(Generic[Arm]):
     """A race for people with their own loop: `ask` gives rounds, `tell` takes scores, in any order, in parts.
 
-    The arms of round ``r`` are decided from the rounds up to ``r - in_flight``, and rounds are absorbed in the order
-    asked: the course of a race is a function of its settings, its seed and the scores, never of the order in which
-    these come. All rounds decided count as spent, also those still out when the race ends. Options as in
-    `bestarm.race`; ``in_flight`` is 1 by default. Use it from one thread.
+    The arms of round ``r`` are decided from the rounds up to ``r - rounds_in_flight``, and rounds are absorbed in the
+    order asked: the course of a race is a function of its settings, its seed and the scores, never of the order in
+    which these come. All rounds decided count as spent, also those still out when the race ends. Options as in
+    `bestarm.race`; ``rounds_in_flight`` is 1 by default. Use it from one thread.
 
     Examples
     --------
@@ -54,29 +59,39 @@ class Race:
 
     def __init__(
         self,
-        arms: Mapping[str, Any] | Iterable[Any],
+        arms: Mapping[Arm, Any] | Iterable[Arm],
+        *,
         items: Iterable[Any] | None = None,
         **options: Unpack[RaceOptions],
     ) -> None:
         self._begin(arms, items, known_options("Race", options, RaceOptions))
 
     @classmethod
-    def begun(cls, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options) -> Self:
+    def begun(cls, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> Self:
         """A race that somebody will evaluate."""
         race = cls.__new__(cls)
         race._begin(arms, items, options)
         return race
 
-    def _begin(self, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options) -> None:
-        self.arms = race_arms(arms)
+    def _begin(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
+        self.entrants = race_arms(arms)
         given = items_in_order(items, options.seed)
-        settings = race_settings(options, given, digest(self.arms.names))
-        self.state = RaceState(start_game(settings, len(self.arms.names), options.bounds), settings, given.order)
+        settings = race_settings(options, given, digest(self.entrants.names))
+        self.state = RaceState(start_game(settings, len(self.entrants.names), options.bounds), settings, given.order)
         self._store: Store | None = None
         if options.store is None:
             self.state.decide()
         else:
             self._keep_in(open_store(options.store), options)
+
+    def __repr__(self) -> str:
+        spent = f"{counted(self.state.game.n_rounds, 'round')}, {counted(self.state.spent, 'evaluation')}"
+        return f"<Race of {len(self.arms)} arms: {spent}, {self.reason or Reason.RUNNING}>"
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """All arms, those that have left too."""
+        return self.entrants.labels
 
     @property
     def finished(self) -> bool:
@@ -84,15 +99,15 @@ class Race:
         return self.state.reason is not None
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """Why the race has ended, or None while it goes on."""
         return self.state.reason
 
-    def ask(self) -> list[Round]:
+    def ask(self) -> list[Round[Arm]]:
         """All rounds that may be evaluated now and were not asked before; none while others must come back first."""
         if self.finished:
             raise RuntimeError(f"the race has ended ({self.reason}): nothing to ask")
-        labels, unasked = self.arms.labels, self.state.unasked
+        labels, unasked = self.arms, self.state.unasked
         rounds = [
             Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.wanted]))
             for opened in unasked
@@ -101,7 +116,7 @@ class Race:
         unasked.clear()
         return rounds
 
-    def tell(self, asked: Round | int, scores: Mapping[Any, Any]) -> None:
+    def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
         """Take scores of a round, by arm, in one call or several. A refused call changes nothing.
 
         An exception in place of a score reports a failure, as does a value that is no finite number within the bounds:
@@ -111,16 +126,17 @@ class Race:
         check_mapping("scores", scores, "arms to scores")
         outcomes: dict[int, Outcome] = {}
         for label, value in scores.items():
-            arm = self.arms.find(label)
-            name = self.arms.names[arm]
+            arm = self.entrants.find(label)
+            name = self.entrants.names[arm]
             if arm not in opened.asked:
                 raise ValueError(f"arm {name!r} was not asked in round {opened.number}")
             if arm not in opened.wanted or arm in outcomes:
                 raise ValueError(f"the score of arm {name!r} in round {opened.number} was told before")
             outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.text)
         if self.state.settings.on_error == "raise":
-            for failure in filter(is_failure, outcomes.values()):
-                raise failure
+            for arm, outcome in outcomes.items():
+                if is_failure(outcome):
+                    raise self._located(outcome, opened, arm)
         self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
     def _asked_round(self, number: int) -> OpenRound:
@@ -151,7 +167,7 @@ class Race:
             if not is_failure(outcome):
                 taken.append((opened, arm, outcome, None))
             elif raising:
-                first_failure = first_failure or outcome
+                first_failure = first_failure or self._located(outcome, opened, arm)
             else:
                 taken.append((opened, arm, self._score_of_failure(), str(outcome)))
         if self._store is not None and taken:
@@ -165,6 +181,11 @@ class Race:
         self._absorb()
         if first_failure is not None and not self.finished:
             raise first_failure
+
+    def _located(self, failure: EvaluationError, opened: OpenRound, arm: int) -> EvaluationError:
+        """A failure that says of which arm and item it is."""
+        failure.arm, failure.item = self.arms[arm], opened.item
+        return failure
 
     def _save(self, store: Store, taken: list[Taken]) -> None:
         """Write scores, and their rounds if they are the first of them."""
@@ -192,13 +213,13 @@ class Race:
         if self.finished:
             self._store.update({"reason": self.reason})
 
-    def result(self) -> RaceResult:
+    def result(self) -> RaceResult[Arm]:
         """What is known so far; at the end, the answer."""
-        return summarise(self.state, self.arms)
+        return summarise(self.state, self.entrants)
 
     def standing(self) -> Standing:
         """Who is still in, the leader's lead, what is spent: what a display shows while the race runs."""
-        return standing(self.state, self.arms)
+        return standing(self.state, self.entrants)
 
     def close(self) -> None:
         """Let go of the store."""
@@ -229,7 +250,7 @@ class Race:
                 self._continue(store, stored, options)
                 return
             settings = self.state.settings.to_plain()
-            store.create(settings | {"source": options.origin, "reason": None}, self.arms.names)
+            store.create(settings | {"format": FORMAT, "source": options.origin, "reason": None}, self.entrants.names)
             self.state.decide()
             if self.finished:  # a stream without items
                 store.update({"reason": self.reason})
@@ -238,24 +259,26 @@ class Race:
             raise
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
-        if (lack := missing_setting(stored.settings)) is not None:
-            raise damaged(store, lack)
-        if options.in_flight is None:
-            self.state.settings = replace(self.state.settings, in_flight=stored.settings["in_flight"])
+        before = check_stored(store, stored.settings)
+        if options.rounds_in_flight is None:
+            self.state.settings = replace(self.state.settings, rounds_in_flight=before["rounds_in_flight"])
         now = self.state.settings.to_plain()
-        if stored.arms != self.arms.names:
-            arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.arms.names)}"
+        if stored.arms != self.entrants.names:
+            arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.entrants.names)}"
             raise StoreError(f"{store} holds a race of other arms: {arms}")
-        was, is_now = ((given or {}).get("score") for given in (stored.settings["source"], options.origin))
+        was, is_now = ((given or {}).get("score") for given in (before["source"], options.origin))
         if was != is_now:
             raise StoreError(f"{store} holds a race with other settings: score is {was!r} there and {is_now!r} now")
-        if (changed := difference(stored.settings, now)) is not None:
-            raise StoreError(f"{store} holds a race with other settings: {changed}")
+        try:
+            if (changed := difference(before, now)) is not None:
+                raise StoreError(f"{store} holds a race with other settings: {changed}")
+        except (ValueError, TypeError) as error:  # an algorithm that this version does not know
+            raise StoreError(f"the race in {store} cannot be continued: {error}") from error
         try:
             self.state.restore(stored.record)
         except StoreError as error:
             raise StoreError(f"the race in {store} cannot be continued, {error}") from error
-        store.update({"max_queries": now["max_queries"], "reason": self.reason})
+        store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
         store.save_eliminations(self.state.game.eliminations)
 
 

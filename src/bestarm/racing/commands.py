@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from bestarm.inputs.items import drawn
 from bestarm.inputs.options import CommandOptions, Options, known_options
-from bestarm.inputs.programs import TIMEOUT, Command, Commands, Measure
+from bestarm.inputs.programs import TIMEOUT, Command, Commands, Measure, Measured
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
@@ -15,21 +15,21 @@ from bestarm.racing.result import RaceResult
 
 def race_commands(
     commands: Commands,
-    items: Iterable[Any] | None = None,
     *,
-    score: str = "time",
+    items: Iterable[Any] | None = None,
+    score: Measured = "time",
     timeout: float = TIMEOUT,
     folder: str | Path | None = None,
     lower_is_better: bool | None = None,
     retries: int = 0,
     progress: bool = True,
     **options: Unpack[CommandOptions],
-) -> RaceResult:
+) -> RaceResult[str]:
     """Which program is best? Runs them on the same items, one after the other, in a random order inside each round.
 
     What disturbs a machine for a while disturbs all programs of a round, and cancels in their differences. That is the
     paired race; the guarantee is that of `bestarm.race`, and for times, which have no natural bounds, that of nearly
-    Gaussian differences. Programs that are equally fast are never told apart: give ``epsilon`` or ``max_queries``.
+    Gaussian differences. Programs that are equally fast are never told apart: give ``epsilon`` or ``max_evaluations``.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def race_commands(
     folder : where the programs run; by default here
     lower_is_better : by default for times only
     retries, progress : as in `bestarm.race`
-    options : ``delta``, ``bounds``, ``epsilon``, ``indifference_zone``, ``max_queries``, ``on_error``, ``store``,
-        ``seed``, ``algorithm``, ``first_rounds``: as in `bestarm.race`
+    options : ``delta``, ``bounds``, ``epsilon``, ``indifference_zone``, ``max_evaluations``, ``on_error``, ``store``,
+        ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`
 
     """
     measure = Measure(score, timeout, None if folder is None else str(folder))
@@ -56,7 +56,7 @@ def race_commands(
 
 def run_commands(
     execution: Execution, commands: Commands, items: Iterable[Any] | None, measure: Measure, options: Options
-) -> RaceResult:
+) -> RaceResult[str]:
     """Race programs in a random order inside each round, times on items drawn with replacement."""
     parsed = measure.of(commands, items is not None)
     if measure.score == "time" and items is not None and hasattr(items, "__len__"):

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from bestarm.checks import check_count
-from bestarm.inputs.scores import EvaluationError, Outcome, checked_score, failed_call, is_failure, listed, named
+from bestarm.errors import BestarmError, EvaluationError
+from bestarm.inputs.scores import Outcome, checked_score, failed_call, is_failure, listed, named
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
 REAL = (-sys.float_info.max, sys.float_info.max)
 
 
-class ProgramEndError(Exception):
+class ProgramEndError(BestarmError):
     """A coroutine asked for the end of the program: an event loop must not see that itself, it would hang."""
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+from bestarm.algorithms import Reason
 from bestarm.inputs.options import Options
 from bestarm.inputs.scores import Outcome, failed_call, is_failure
-from bestarm.racing.ask_tell import Race, Round
+from bestarm.racing.ask_tell import Arm, Race, Round
 from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.result import RaceResult
 from bestarm.report.live import display
@@ -42,13 +43,13 @@ class Execution:
 
 
 def run_race(
-    execution: Execution, arms: Mapping[str, Any] | Iterable[Any], items: Iterable[Any] | None, options: Options
-) -> RaceResult:
+    execution: Execution, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options
+) -> RaceResult[Arm]:
     """Run a race to its end, or until Ctrl-C."""
     execution.check()
     awaited = execution.evaluation.awaited
     ahead = USUAL_IN_FLIGHT if awaited or execution.executor is not None else 1
-    race = Race.begun(arms, items, replace(options, usual_in_flight=ahead))
+    race: Race[Arm] = Race.begun(arms, items, replace(options, usual_in_flight=ahead))
     evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
     with race, display(race.standing, execution.progress) as show, _interruptible() as pausing:
         runner = _Runner(race, evaluation, show, pausing)
@@ -63,7 +64,7 @@ def run_race(
             else:
                 runner.one_by_one()
         except KeyboardInterrupt:
-            pass  # the result says that the race was interrupted, and what is known
+            return replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
         return race.result()
 
 
@@ -107,7 +108,7 @@ def _interruptible() -> Iterator[Pausing]:
 class _Runner:
     """A race with those who evaluate it and show it."""
 
-    race: Race
+    race: Race[Any]
     evaluation: Evaluation
     show: Callable[[], None]
     pausing: Pausing
@@ -142,14 +143,14 @@ class _Runner:
                     return True
         return False
 
-    def _outcomes(self, todo: Round) -> Iterator[Batch]:
+    def _outcomes(self, todo: Round[Any]) -> Iterator[Batch]:
         """Evaluate a round call by call."""
         evaluation, number = self.evaluation, todo.number
         if evaluation.jointly or evaluation.retries:
             for call in self._calls(todo):
                 yield [(number, arm, outcome) for arm, outcome in zip(call.arms, evaluation(call), strict=True)]
             return
-        arms, item, text = self.race.arms, todo.item, self.race.state.find(number).text
+        arms, item, text = self.race.entrants, todo.item, self.race.state.find(number).text
         for arm in self._wanted(number):
             yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm], text))]
 
@@ -161,9 +162,9 @@ class _Runner:
             luck.shuffle(wanted)
         return wanted
 
-    def _calls(self, todo: Round) -> Iterator[Call]:
+    def _calls(self, todo: Round[Any]) -> Iterator[Call]:
         """The calls that a round takes, in their order."""
-        values, names, wanted = self.race.arms.values, self.race.arms.names, self._wanted(todo.number)
+        values, names, wanted = self.race.entrants.values, self.race.entrants.names, self._wanted(todo.number)
         number, item, text = todo.number, todo.item, self.race.state.find(todo.number).text
         if self.evaluation.jointly:
             given, called = tuple([values[arm] for arm in wanted]), tuple([names[arm] for arm in wanted])

@@ -13,7 +13,7 @@ from bestarm.checks import check_count
 from bestarm.experiments import compressors
 from bestarm.inputs.items import read_items
 from bestarm.inputs.options import Options
-from bestarm.inputs.programs import TIMEOUT, Measure
+from bestarm.inputs.programs import TIMEOUT, Measure, Measured
 from bestarm.racing.commands import run_command, run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
@@ -25,7 +25,7 @@ class Origin(Protocol):
 
     kind: ClassVar[str]
 
-    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult:
+    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Start the race, or continue the one in ``options.store``."""
         ...
 
@@ -43,7 +43,7 @@ class FunctionOrigin:
 
     kind: ClassVar[str] = "function"
 
-    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult:
+    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Import the function and race it, on processes if there are several workers."""
         evaluation = Evaluation(imported(self.function, self.folder), jointly=self.jointly, retries=self.retries)
         items = None if self.items is None else read_items(Path(self.items))
@@ -61,13 +61,13 @@ class CommandsOrigin:
 
     items: str | None
     folder: str
-    score: str = "time"
+    score: Measured = "time"
     timeout: float = TIMEOUT
     retries: int = 0
 
     kind: ClassVar[str] = "commands"
 
-    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult:
+    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Run the programs, without a shell."""
         items = None if self.items is None else read_items(Path(self.items))
         measure = Measure(self.score, self.timeout, self.folder)
@@ -81,7 +81,7 @@ class DemoOrigin:
 
     kind: ClassVar[str] = "demo"
 
-    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult:
+    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Compress the files of the standard library."""
         execution = Execution(Evaluation(compressors.bytes_saved), progress=progress)
         return run_race(execution, arms, compressors.source_files(), replace(options, origin=plain(self)))

@@ -8,12 +8,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.errors import BestarmError
+
 # As a store takes and gives them.
 RoundRow = tuple[int, str, int]  # round, item as text, how many arms were asked
 ScoreRow = tuple[int, int, float | None, str | None]  # round, arm, score or None, failure or None
 
 
-class RecordError(ValueError):
+class RecordError(BestarmError, ValueError):
     """Rows that no race can have written, and why."""
 
 
@@ -34,7 +36,7 @@ class Record:
 
     @classmethod
     def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
-        """The record in a store, from its rows; at most ``ahead`` rounds (its ``in_flight``) may be without scores."""
+        """The record in a store, from its rows; at most ``ahead`` rounds, those in flight, may be without scores."""
         record, rounds = cls(), sorted(rounds)
         numbers, arms = (np.array([row[k] for row in scores], dtype=np.int64) for k in (0, 1))
         step = np.diff(numbers)

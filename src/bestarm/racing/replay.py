@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import EliminationGame, Game
+from bestarm.errors import EvaluationError, StoreError
 from bestarm.inputs.items import LONGEST_TEXT
-from bestarm.inputs.scores import EvaluationError
 from bestarm.racing.record import Record
-from bestarm.racing.store import StoreError
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time
 
@@ -133,10 +132,15 @@ def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
         yield record.n_rounds, standing
 
 
-def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], lower_is_better: bool) -> Record:
-    """Race to the end on scores that are all there already, one row per item; the record of what was asked for."""
+def race_recorded(
+    game: Game, scores: NDArray[np.float64], items: Sequence[str], lower_is_better: bool, budget: int | None = None
+) -> Record:
+    """Race on scores that are all there already, one row per item, to the end or until the budget is spent.
+
+    The record of what was asked for.
+    """
     told = rewards(scores, game.bounds, lower_is_better)
-    if game.shrinks:
+    if game.shrinks and budget is None:
         used = game.play(told)
         return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
     record = Record()
@@ -144,6 +148,8 @@ def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str],
         if game.finished:
             break
         asked = game.ask()
+        if budget is not None and game.n_queries + asked.size > budget:
+            break
         first = record.open(item[:LONGEST_TEXT], asked.tolist())
         for place, arm in enumerate(asked.tolist(), start=first):
             record.fill(place, float(row[arm]))

@@ -1,103 +1,106 @@
 """What a race has found: the answer, why, for how much, and how sure."""
 
-import json
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import DataWarning, Elimination, Game, Guarantee, Intervals
-from bestarm.inputs.plain import jsonable
-from bestarm.inputs.texts import hashable, name_of
+from bestarm.algorithms import Elimination, Game, Guarantee, Intervals, Lead, Reason
+from bestarm.errors import AssumptionWarning
+from bestarm.inputs.arms import RaceArms
+from bestarm.inputs.texts import counted, hashable, name_of
+from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome
 from bestarm.racing.record import Record
-from bestarm.racing.replay import Failure, replay
+from bestarm.racing.replay import replay
 from bestarm.racing.settings import RaceSettings, start_game
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-ANSWERS = ("decided", "within epsilon", "pool exhausted")
-TIE = 1e-12  # means over a whole pool that differ by no more are equal up to rounding
+Arm = TypeVar("Arm")
 
 
-@dataclass(frozen=True)
-class Disqualification:
-    """An arm that could not be evaluated: in which round, why, and whom it had eliminated before."""
-
-    arm: Any
-    round: int
-    failure: str
-    had_eliminated: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a race stands, by the numbers of its arms."""
-
-    leader: int | None
-    candidates: tuple[int, ...]  # the leader first, then by their means
-    eliminations: tuple[Elimination[int], ...]
-    failures: tuple[Failure, ...]  # those that disqualified an arm
-    contradiction: Elimination[int] | None
-
-
-@dataclass(frozen=True, eq=False)
-class RaceResult:
-    """The result of a race, finished or not; its text form is a table.
+@dataclass(frozen=True, eq=False, repr=False)
+class RaceResult(Generic[Arm]):
+    """The result of a race, finished or not; its text form is a table. ``result["name"]`` is the record of one arm.
 
     Attributes
     ----------
-    best : the candidate with the best mean: the answer of a race that is decided
+    answered : whether the race has its answer
+    best : the answer; None unless the race is answered
+    leader : the candidate with the best mean, answered or not; None before the first round
     candidates : the arms that may still be the best, the best mean first
-    reason : ``"decided"``, ``"within epsilon"``, ``"pool exhausted"`` (means over all items are known), ``"budget"``,
-        ``"items exhausted"`` (of a stream), or ``"interrupted"``
-    n_queries, n_rounds : evaluations asked for, and rounds absorbed
+    reason : why the race ended: ``"decided"``, ``"within epsilon"`` or ``"all items used"``, which are answers;
+        ``"budget"``, ``"ran out of items"`` (of a stream), ``"interrupted"``; or ``"running"``
+    n_evaluations, n_rounds : evaluations asked for, and rounds that are complete
     eliminations, disqualified : who left when, and why
-    saved : the share of evaluations that was not needed, where the number of items is known
-    arms, means, counts, scores : the arms, their means and numbers of items, and all scores (NaN where not asked)
+    saved : the share of evaluations that was not needed, where the race is answered and the number of items is known
+    arms, means, counts : the arms, and of each its mean and its number of items
+    scores, items : all scores, one row per round and one column per arm (NaN where not asked); the items of the rows
+    warnings : what was warned of while the race ran: scores that do not look as the test assumes
     settings : all that decides the course of the race besides its scores
     bounds : the interval that scores had to lie in, if there was one
     guarantee : what the race promises, and what it assumes
     record : what was scored, round by round
-    outcome : the same as best, candidates and eliminations, by the numbers of the arms
+    outcome : leader, candidates and eliminations by the numbers of the arms
 
     """
 
-    arms: tuple[Any, ...]
-    reason: str
-    n_queries: int
+    arms: tuple[Arm, ...]
+    reason: Reason
+    n_evaluations: int
     n_rounds: int
-    means: NDArray[np.float64] = field(repr=False)
-    counts: NDArray[np.int64] = field(repr=False)
+    means: NDArray[np.float64]
+    counts: NDArray[np.int64]
     outcome: Outcome
-    settings: RaceSettings = field(repr=False)
-    bounds: tuple[float, float] | None = field(repr=False)
-    guarantee: Guarantee = field(repr=False)
-    record: Record = field(repr=False)
+    settings: RaceSettings
+    bounds: tuple[float, float] | None
+    guarantee: Guarantee
+    record: Record
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        found = f"best={self.best!r}" if self.answered else f"leader={self.leader!r}, {len(self.candidates)} candidates"
+        spent = f"{counted(self.n_evaluations, 'evaluation')}, {counted(self.n_rounds, 'round')}"
+        return f"<RaceResult {self.reason}: {found}, {spent}>"
 
     @property
-    def best(self) -> Any:
-        """The candidate with the best mean; None before the first round."""
+    def answered(self) -> bool:
+        """Whether the race has its answer: decided, within epsilon, or all items used."""
+        return self.reason.answers and self.outcome.leader is not None
+
+    @property
+    def best(self) -> Arm | None:
+        """The answer; None unless the race is answered.
+
+        If it ended within epsilon, this is an arm that is at most epsilon from the best; of arms that tie over all
+        items, the first.
+        """
+        return self.leader if self.answered else None
+
+    @property
+    def leader(self) -> Arm | None:
+        """The candidate with the best mean, answered or not; None before the first round."""
         return None if self.outcome.leader is None else self.arms[self.outcome.leader]
 
     @property
-    def candidates(self) -> tuple[Any, ...]:
+    def candidates(self) -> tuple[Arm, ...]:
         """The arms that may still be the best, the best mean first."""
         return tuple(self.arms[arm] for arm in self.outcome.candidates)
 
     @cached_property
-    def eliminations(self) -> tuple[Elimination[Any], ...]:
+    def eliminations(self) -> tuple[Elimination[Arm], ...]:
         """Who was beaten when, and by whom."""
         return tuple(self._labelled(out) for out in self.outcome.eliminations)
 
     @property
-    def disqualified(self) -> tuple[Disqualification, ...]:
+    def disqualified(self) -> tuple[Disqualification[Arm], ...]:
         """Who could not be evaluated, and why."""
         return tuple(
             Disqualification(
@@ -110,13 +113,13 @@ class RaceResult:
         )
 
     @property
-    def contradiction(self) -> Elimination[Any] | None:
-        """The evidence against the best, if a round beat every candidate that was left."""
+    def contradiction(self) -> Elimination[Arm] | None:
+        """The evidence against the leader, if a round beat every candidate that was left."""
         against = self.outcome.contradiction
         return None if against is None else self._labelled(against)
 
-    def _labelled(self, out: Elimination[int]) -> Elimination[Any]:
-        key = [label if hashable(label) else name_of(label) for label in self.arms]
+    def _labelled(self, out: Elimination[int]) -> Elimination[Arm]:
+        key: list[Any] = [label if hashable(label) else name_of(label) for label in self.arms]
         if len(set(key)) < len(key):  # 1, 1.0 and True are one key
             key = [name_of(label) for label in self.arms]
         weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
@@ -124,9 +127,11 @@ class RaceResult:
 
     @property
     def saved(self) -> float | None:
-        """The share of evaluations that was not needed, where the number of items is known."""
+        """The share of evaluations that was not needed; None without an answer or a known number of items."""
         n_items = self.settings.n_items
-        return None if n_items is None else 1.0 - self.n_queries / (n_items * len(self.arms))
+        if n_items is None or not self.answered:
+            return None
+        return 1.0 - self.n_evaluations / (n_items * len(self.arms))
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
@@ -134,6 +139,11 @@ class RaceResult:
         scores = self.record.dense(1, self.n_rounds, len(self.arms))
         scores.setflags(write=False)
         return scores
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The items as text, one per round: those of the rows of `scores`."""
+        return tuple(item or "" for item in self.record.items)
 
     def new_game(self) -> Game:
         """A game by the rules of the race, before its first round."""
@@ -145,7 +155,7 @@ class RaceResult:
         for failure in self.outcome.failures:
             failures.setdefault(failure.round, {})[failure.arm] = failure.text
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # was said when the race ran
+            warnings.simplefilter("ignore", AssumptionWarning)  # was said when the race ran
             replay(game, self.record, failures, last, self.settings.lower_is_better)
 
     @cached_property
@@ -160,7 +170,7 @@ class RaceResult:
 
     @cached_property
     def regret_bound(self) -> float:
-        """No arm is better than `best` by more than this, with probability at least ``1 - delta``; NaN if unknown."""
+        """No arm is better than `leader` by more than this, with probability at least ``1 - delta``; NaN if unknown."""
         if len(self.candidates) == 1:
             return 0.0
         bound = self._game.regret_bound if self.n_rounds else math.inf
@@ -168,24 +178,49 @@ class RaceResult:
 
     @cached_property
     def intervals(self) -> Intervals | None:
-        """Simultaneous intervals for all pairs: ``[i, j]`` is by how much arm ``j`` is better than arm ``i``.
+        """Simultaneous intervals for all leads: ``[a, b]`` is by how much arm number a is ahead of arm number b.
 
         At level delta, at all times together, from the rounds that both shared. None where the algorithm keeps no
-        statistics of differences.
+        statistics of differences. `lead` is the same for one pair, by label.
         """
         return self._game.intervals()
 
+    def lead(self, a: Arm, b: Arm) -> Lead:
+        """By how much arm a is ahead of arm b (also where lower scores are better): estimate, low and high.
+
+        The estimate is over the items that both share. With probability at least ``1 - delta`` the intervals of all
+        pairs hold, at all times together; they are wider than the tests of the eliminations, which protect only the
+        best arm. NaN where nothing is known.
+        """
+        first, second = self._number(a), self._number(b)
+        if first == second:
+            raise ValueError(f"lead takes two different arms, got {a!r} twice")
+        known = self._game.lead(first, second, simultaneous=True)
+        low, high = (math.nan, math.nan) if known is None else (known.low, known.high)
+        return Lead(self._ahead(first, second), low, high)
+
+    def _number(self, arm: Any) -> int:
+        return RaceArms(self.arms, tuple(map(name_of, self.arms)), self.arms).find(arm)
+
+    def __getitem__(self, arm: Arm) -> ArmRecord[Arm]:
+        try:
+            return self._record(self._number(arm))
+        except ValueError as error:
+            raise KeyError(str(error)) from error
+
+    __iter__ = None  # arms are looked up, not counted
+
     @property
     def delta(self) -> float:
-        """The probability of error allowed."""
+        """The accepted probability of a wrong answer."""
         return self.guarantee.delta
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
-        from bestarm.report.words import verdict
+        from bestarm.report.words import sentences
 
-        return verdict(self)
+        return " ".join(sentences(self))
 
     def __str__(self) -> str:
         from bestarm.report.words import text_table
@@ -193,8 +228,13 @@ class RaceResult:
         return text_table(self)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One record per arm, the best first: mean, items, how far behind the best on the items they share, its end."""
-        return [self._record(arm) for arm in self.order]
+        """One record per arm as a dictionary, the leader first; `ArmRecord` says what is in it."""
+        return [{one.name: getattr(record, one.name) for one in fields(record)} for record in self.records]
+
+    @cached_property
+    def records(self) -> tuple[ArmRecord[Arm], ...]:
+        """One record per arm, the leader first."""
+        return tuple(self._record(arm) for arm in self.order)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -205,38 +245,29 @@ class RaceResult:
         left = [arm for arm in range(len(self.arms)) if arm not in standing]
         return (*first, *sorted(left, key=lambda arm: (-self.counts[arm], sign * self.means[arm])))
 
-    def behind(self, arm: int) -> float:
-        """By how much an arm (its number) is behind the best on the items that both were evaluated on."""
-        leads = self.scores[:, self.order[0]] - self.scores[:, arm]
+    def _ahead(self, a: int, b: int) -> float:
+        """By how much arm number a is ahead of arm number b on the items that both were evaluated on."""
+        leads = self.scores[:, a] - self.scores[:, b]
         shared = leads[~np.isnan(leads)]
         if shared.size == 0:
             return math.nan
         lead = float(shared.mean())
         return -lead if self.settings.lower_is_better else lead
 
-    def _record(self, arm: int) -> dict[str, Any]:
-        out = next((out for out in self.outcome.eliminations if out.arm == arm), None)
-        failed = next((failure for failure in self.outcome.failures if failure.arm == arm), None)
+    def _record(self, arm: int) -> ArmRecord[Arm]:
+        out, failed = self.outcome.elimination(arm), self.outcome.failure(arm)
         gone = out or failed
-        return {
-            "arm": self.arms[arm],
-            "status": "disqualified" if failed and not out else self._standing(arm),
-            "mean": float(self.means[arm]),
-            "items": int(self.counts[arm]),
-            "behind": self.behind(arm),
-            "round": gone.round if gone else None,
-            "beaten_by": self.arms[out.by] if out else None,
-            "margin": out.margin if out else None,
-            "failure": failed.text if failed else None,
-        }
-
-    def _standing(self, arm: int) -> str:
-        """What an arm is: out, a candidate, or the first of them."""
-        if arm not in self.outcome.candidates:
-            return "out"
-        if arm != self.outcome.leader:
-            return "candidate"
-        return "best" if self.reason in ANSWERS else "leader"
+        return ArmRecord(
+            arm=self.arms[arm],
+            status=self.outcome.status(arm, self.reason),
+            mean=float(self.means[arm]),
+            n_items=int(self.counts[arm]),
+            behind=self._ahead(self.order[0], arm),
+            left_in_round=gone.round if gone else None,
+            beaten_by=self.arms[out.by] if out else None,
+            margin=out.margin if out else None,
+            failure=failed.text if failed else None,
+        )
 
     def to_frame(self) -> "pd.DataFrame":
         """The table as a pandas DataFrame, one row per arm (needs the extra ``bestarm[frames]``)."""
@@ -248,21 +279,9 @@ class RaceResult:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """All but the single scores as JSON, written to a file if one is given; what is not a number is null."""
-        plain = {
-            "verdict": self.verdict,
-            "best": self.best,
-            "candidates": self.candidates,
-            "reason": self.reason,
-            "n_queries": self.n_queries,
-            "n_rounds": self.n_rounds,
-            "saved": self.saved,
-            "regret_bound": self.regret_bound,
-            "arms": self.to_records(),
-            "eliminations": [vars(out) for out in self.eliminations],
-            "disqualified": [vars(out) for out in self.disqualified],
-            "settings": self.settings.to_plain(),
-        }
-        text = json.dumps(jsonable(plain), indent=2, ensure_ascii=False)
+        from bestarm.report.as_json import result_json
+
+        text = result_json(self)
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         return text

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 from bestarm.algorithms import Elimination
 from bestarm.checks import check_count
+from bestarm.errors import StoreError
 from bestarm.racing.record import Record, RoundRow, ScoreRow
-from bestarm.racing.settings import missing_setting
-from bestarm.racing.store import Store, StoredRace, StoreError, damaged
+from bestarm.racing.store import Store, StoredRace, check_stored, damaged
 
 VERSION = 1
 SMALLEST = 512  # bytes of a page, the least that a database has
@@ -157,7 +157,7 @@ def _write_settings(connection: sqlite3.Connection, settings: dict[str, Any]) ->
 
 
 def read_store(path: str | Path) -> StoredRace:
-    """The race in a file, which is left as it is."""
+    """The race in a file, which is not changed."""
     path = Path(path)
     try:
         there = path.is_file()
@@ -238,15 +238,14 @@ def _load(connection: sqlite3.Connection, path: Path) -> StoredRace:
             settings = {name: json.loads(value) for name, value in select("SELECT name, value FROM settings")}
         except json.JSONDecodeError as error:
             raise damaged(path, str(error)) from error
-        if (lack := missing_setting(settings)) is not None:
-            raise damaged(path, lack)
+        present = check_stored(path, settings)
         arms = select("SELECT arm, name FROM arms ORDER BY arm").fetchall()
         if [arm for arm, _ in arms] != list(range(len(arms))) or len(arms) < 2:
             raise damaged(path, "arms are missing")
         rounds = select("SELECT round, item, asked FROM rounds ORDER BY round").fetchall()
         scores = select("SELECT round, arm, score, failure FROM scores ORDER BY round, arm").fetchall()
     try:
-        record = Record.of_rows(rounds, scores, check_count("in_flight", settings["in_flight"]))
+        record = Record.of_rows(rounds, scores, check_count("rounds_in_flight", present["rounds_in_flight"]))
     except ValueError as error:  # also a RecordError
         raise damaged(path, str(error)) from error
     return StoredRace(settings, tuple(name for _, name in arms), record)
@@ -270,7 +269,7 @@ def _explaining(path: Path) -> Iterator[None]:
 
 
 def _no_race(path: Path) -> StoreError:
-    return StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): it was left as it is")
+    return StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): the file was not changed")
 
 
 def _unwritable(path: Path, error: Exception) -> StoreError:

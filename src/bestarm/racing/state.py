@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.algorithms import Game
+from bestarm.algorithms import Game, Reason
+from bestarm.errors import StoreError
 from bestarm.inputs.items import item_text
 from bestarm.racing.record import Record
 from bestarm.racing.replay import Failure, disqualify, replay, tell_round
 from bestarm.racing.settings import RaceSettings
-from bestarm.racing.store import StoreError
 
 END = object()
 
@@ -33,8 +33,8 @@ class OpenRound:
 class RaceState:
     """A game, the record of what it was told, and the rounds that are out.
 
-    The arms of round ``r`` are those that the game asks for when the rounds up to ``r - in_flight`` are absorbed; they
-    count as spent from then on. Scores may come in any order, rounds are absorbed one after the other.
+    The arms of round ``r`` are those that the game asks for when the rounds up to ``r - rounds_in_flight`` are
+    absorbed; they count as spent from then on. Scores may come in any order, rounds are absorbed one after the other.
     """
 
     def __init__(self, game: Game, settings: RaceSettings, items: Iterator[Any]) -> None:
@@ -45,14 +45,14 @@ class RaceState:
         self.open: deque[OpenRound] = deque()
         self.unasked: deque[OpenRound] = deque()
         self.disqualified: list[Failure] = []
-        self.ran_out: str | None = None  # why no more rounds are decided
+        self.ran_out: Reason | None = None  # why no more rounds are decided
         self._items = items
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """Why the race has ended, or None while it goes on."""
-        if self.game.finished:
-            return self.game.reason
+        if (why := self.game.reason) is not None:
+            return known_reason(self.game, why)
         return None if self.open else self.ran_out
 
     def find(self, number: int) -> OpenRound:
@@ -61,13 +61,13 @@ class RaceState:
 
     def decide(self) -> None:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
-        limit, ahead = self.settings.max_queries, self.settings.in_flight
+        limit, ahead = self.settings.max_evaluations, self.settings.rounds_in_flight
         while not self.game.finished and self.ran_out is None and self.record.n_rounds < self.game.n_rounds + ahead:
             asked = self.game.ask().tolist()
             if limit is not None and self.spent + len(asked) > limit:
-                self.ran_out = "budget"
+                self.ran_out = Reason.BUDGET
             elif (item := next(self._items, END)) is END:
-                self.ran_out = "pool exhausted" if self.settings.items == "pool" else "items exhausted"
+                self.ran_out = Reason.ALL_ITEMS_USED if self.settings.items == "pool" else Reason.RAN_OUT_OF_ITEMS
             else:
                 self._append(asked, item)
 
@@ -106,13 +106,13 @@ class RaceState:
     def restore(self, past: Record) -> None:
         """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told."""
         whole = past.n_whole
-        if past.n_rounds > whole + self.settings.in_flight:
+        if past.n_rounds > whole + self.settings.rounds_in_flight:
             raise StoreError(f"it is damaged: scores of round {whole + 1} are missing")
         if not past.all_of(self.game.n_arms):
             raise StoreError("it is damaged: there are scores of arms that do not exist")
         if not past.all_within(self.game.bounds):
             raise StoreError("it is damaged: there are scores out of bounds")
-        self._replay(past, max(0, whole - self.settings.in_flight))
+        self._replay(past, max(0, whole - self.settings.rounds_in_flight))
         for number in range(self.record.n_rounds + 1, whole + 1):
             self._append(past.arms(number), self._next_item(past, number))
         self.decide()
@@ -154,3 +154,11 @@ class RaceState:
         for arm, score in zip(arms, past.scores(opened.number).tolist(), strict=True):
             if arm in opened.wanted:
                 self.enter(opened, arm, None if np.isnan(score) else score, failures.get(arm))
+
+
+def known_reason(game: Game, why: str) -> Reason:
+    """The reason of a game's end; one of a user's own making must be among those that results have words for."""
+    known = {reason.value: reason for reason in Reason}
+    if why not in known:
+        raise ValueError(f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {why!r}")
+    return known[why]

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bestarm.algorithms import Elimination
+from bestarm.errors import StoreError
+from bestarm.inputs.plain import FORMAT
 from bestarm.racing.record import Record, RoundRow, ScoreRow
-
-
-class StoreError(Exception):
-    """A race on disk that cannot be opened, read or continued, and why."""
+from bestarm.racing.settings import missing_setting, present_settings
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,17 @@ class Store(Protocol):
         ...
 
 
+def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a store by their present names; refused if they are of a later format, or not all there."""
+    present = present_settings(settings)
+    if present["format"] != FORMAT:
+        made = f"has format {present['format']!r}, and this bestarm reads format {FORMAT}"
+        raise StoreError(f"the race in {where} {made}: use the version of bestarm that made it, or a later one")
+    if (lack := missing_setting(present)) is not None:
+        raise damaged(where, lack)
+    return present
+
+
 def damaged(path: object, what: str) -> StoreError:
     """The error of a file that is not whole."""
-    return StoreError(f"the race in {path} is damaged ({what}): it was left as it is")
+    return StoreError(f"the race in {path} is damaged ({what}): the file was not changed")

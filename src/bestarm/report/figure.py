@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ BEST, OUT, FAILED = "#1f5fa8", "#9aa3ad", "#b3402f"
 
 @dataclass(frozen=True)
 class LeadHistory:
-    """The lead of the final best over its closest rival then in the race, with its interval, in some rounds.
+    """The lead of the final leader over its closest rival then in the race, with its interval, in some rounds.
 
     Each side of an interval has the level of one elimination (`Game.lead`); NaN where the algorithm cannot say.
     """
@@ -35,7 +35,7 @@ class LeadHistory:
     high: NDArray[np.float64]
 
 
-def lead_history(result: "RaceResult") -> LeadHistory:
+def lead_history(result: "RaceResult[Any]") -> LeadHistory:
     """Play the race again from its scores and look at the lead on the way."""
     game, best = result.new_game(), result.order[0]
     points = []
@@ -47,16 +47,17 @@ def lead_history(result: "RaceResult") -> LeadHistory:
             break
         result.play(game, t)
         rival = max(rivals, key=lambda arm: game.means[arm])
-        points.append((game.n_rounds, game.means[best] - game.means[rival], *_interval(game, rival, best)))
+        points.append((game.n_rounds, game.means[best] - game.means[rival], *_interval(game, best, rival)))
     columns = np.array(points, dtype=np.float64).reshape(-1, 4).T
     return LeadHistory(columns[0].astype(np.int64), *columns[1:])
 
 
-def _interval(game: Game, rival: int, best: int) -> tuple[float, float]:
-    return game.lead(rival, best) or (math.nan, math.nan)
+def _interval(game: Game, best: int, rival: int) -> tuple[float, float]:
+    lead = game.lead(best, rival)
+    return (math.nan, math.nan) if lead is None else (lead.low, lead.high)
 
 
-def race_figure(result: "RaceResult") -> "Figure":
+def race_figure(result: "RaceResult[Any]") -> "Figure":
     """Two panels: a line for each arm up to the round in which it left, and the lead."""
     from matplotlib.figure import Figure
 
@@ -69,19 +70,18 @@ def race_figure(result: "RaceResult") -> "Figure":
     return figure
 
 
-def draw_departures(panel: "Axes", result: "RaceResult") -> None:
-    """One line per arm, the best on top, with who beat it at its end."""
-    records = result.to_records()[:MOST_ARMS]
+def draw_departures(panel: "Axes", result: "RaceResult[Any]") -> None:
+    """One line per arm, the leader on top, with who beat it at its end."""
+    records = result.records[:MOST_ARMS]
     end = max(1, result.n_rounds)
     for k, record in enumerate(records):
-        gone = record["round"] is not None
-        first = record["status"] in ("best", "leader")
-        colour = BEST if first else FAILED if record["failure"] else OUT if gone else "#4d5661"
-        last = record["round"] if gone else end
+        gone, first = record.left_in_round is not None, k == 0
+        colour = BEST if first else FAILED if record.failure else OUT if gone else "#4d5661"
+        last = end if record.left_in_round is None else record.left_in_round
         panel.hlines(k, 0, last, colors=colour, linewidth=4 if first else 2.5)
         if gone:
-            panel.plot(last, k, marker="x" if record["failure"] else "|", color=colour, markersize=9)
-            note = "failed" if record["failure"] else f"beaten by {shortened(name_of(record['beaten_by']))}"
+            panel.plot(last, k, marker="x" if record.failure else "|", color=colour, markersize=9)
+            note = "failed" if record.failure else f"beaten by {shortened(name_of(record.beaten_by))}"
             early = last < 0.6 * end
             panel.annotate(
                 note,
@@ -94,7 +94,7 @@ def draw_departures(panel: "Axes", result: "RaceResult") -> None:
                 color="#4d5661",
                 parse_math=False,
             )
-    panel.set_yticks(range(len(records)), [shortened(name_of(record["arm"])) for record in records], parse_math=False)
+    panel.set_yticks(range(len(records)), [shortened(name_of(record.arm)) for record in records], parse_math=False)
     panel.set_ylim(len(records) - 0.4, -0.6)
     panel.set_xlim(0, end * 1.02)
     left_out = len(result.arms) - len(records)
@@ -107,9 +107,9 @@ def draw_departures(panel: "Axes", result: "RaceResult") -> None:
     panel.tick_params(left=False)
 
 
-def draw_lead(panel: "Axes", result: "RaceResult") -> None:
-    """The lead of the best over its closest rival, with its interval."""
-    history = lead_history(result) if result.n_rounds and result.best is not None else None
+def draw_lead(panel: "Axes", result: "RaceResult[Any]") -> None:
+    """The lead of the leader over its closest rival, with its interval."""
+    history = lead_history(result) if result.n_rounds and result.leader is not None else None
     panel.axhline(0.0, color="#4d5661", linewidth=0.8)
     if history is not None and history.rounds.size:
         panel.plot(history.rounds, history.lead, color=BEST, marker="." if history.rounds.size < 10 else None)
@@ -117,7 +117,7 @@ def draw_lead(panel: "Axes", result: "RaceResult") -> None:
         known = np.isfinite(low) & np.isfinite(high)
         panel.fill_between(history.rounds[known], low[known], high[known], color=BEST, alpha=0.18, linewidth=0)
         panel.set_ylim(*lead_limits(history))
-        name = shortened(name_of(result.best))
+        name = shortened(name_of(result.leader))
         panel.set_title(f"lead of {name} over its closest rival", loc="left", fontsize=10, parse_math=False)
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", linewidth=0.4, alpha=0.6)

@@ -59,10 +59,10 @@ def picture(now: "Standing") -> "RenderableType":
     lines = Table.grid(padding=(0, 2))
     lines.add_row("round", f"{now.n_rounds:,}")
     if now.everything is None:
-        lines.add_row("evaluations", f"{now.spent:,}")
+        lines.add_row("evaluations", f"{now.n_evaluations:,}")
     else:
-        lines.add_row("evaluations", f"{now.spent:,} of {now.everything:,}")
-        lines.add_row("", ProgressBar(total=now.everything, completed=now.spent, width=40))
+        lines.add_row("evaluations", f"{now.n_evaluations:,} of {now.everything:,}")
+        lines.add_row("", ProgressBar(total=now.everything, completed=now.n_evaluations, width=40))
     lines.add_row("saved so far", f"{now.saved:,}")
     if now.candidates:
         lines.add_row("still in", Text(f"{len(now.candidates)} of {now.n_arms}: {names(now.candidates)}"))
@@ -71,7 +71,7 @@ def picture(now: "Standing") -> "RenderableType":
 
 
 def leader_line(now: "Standing") -> str:
-    """The leader and by how much it leads the next; the interval has an elimination's level on each side."""
+    """The leader and by how much it leads the next; each side of the interval has the level of one elimination."""
     if now.lead is None:
         return now.candidates[0]
     text = f"{now.candidates[0]}, {now.lead:.3g} ahead of {now.candidates[1]}"

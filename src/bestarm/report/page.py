@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestarm.inputs.texts import name_of
+from bestarm.inputs.texts import counted, name_of
 from bestarm.report.figure import LeadHistory, lead_history, lead_limits
 from bestarm.report.pairing import Pairing, pairing
-from bestarm.report.words import cost, ending, guarantee, settings_in_words
+from bestarm.report.words import cost, ending, guarantee, sentences, settings_in_words
 from bestarm.version import __version__
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ LEFT, TOP, RIGHT, BOTTOM = 72, 10, 28, 28
 DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 
 
-def write_page(result: "RaceResult", path: str | Path) -> None:
+def write_page(result: "RaceResult[Any]", path: str | Path) -> None:
     """Write the page of a result."""
     Path(path).write_text(page(result), encoding="utf-8", errors="backslashreplace")  # file names may be no Unicode
 
 
-def page(result: "RaceResult") -> str:
+def page(result: "RaceResult[Any]") -> str:
     """The page as text. Names are data: the template escapes all that it is given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -41,12 +41,14 @@ def page(result: "RaceResult") -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
-    known = result.n_rounds > 0 and result.best is not None
+    known = result.n_rounds > 0 and result.leader is not None
     together = pairing(result) if known else None
     return environment.get_template("page.html").render(
         result=result,
         name=name_of,
+        sentences=sentences(result),
         cost=cost(result),
+        rounds=counted(result.n_rounds, "round"),
         rows=_rows(result),
         lead=_lead(lead_history(result)) if known else None,
         pairing=together,
@@ -62,21 +64,21 @@ def _harmless(value: Any) -> Any:
     return value.translate(DIRECTIONS) if isinstance(value, str) else value
 
 
-def _rows(result: "RaceResult") -> list[dict[str, Any]]:
+def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
     """One row per arm: its record, its name, how it ended, the rank of who beat it, its bar as share of the rounds."""
-    records = result.to_records()
     rank = {arm: place for place, arm in enumerate(result.order, start=1)}
     beaten_by = {out.arm: rank[out.by] for out in result.outcome.eliminations}
     rows = []
-    for arm, record in zip(result.order, records, strict=True):
-        last = record["round"] if record["round"] is not None else result.n_rounds
+    for arm, record in zip(result.order, result.records, strict=True):
+        last = result.n_rounds if record.left_in_round is None else record.left_in_round
         shown = {
-            "name": name_of(record["arm"]),
+            "record": record,
+            "name": name_of(record.arm),
             "ending": ending(record),
             "by": beaten_by.get(arm),
             "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
         }
-        rows.append(record | shown)
+        rows.append(shown)
     return rows
 
 
@@ -130,7 +132,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [float(f"{k * step:.10g}") for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def _grid(result: "RaceResult", together: Pairing) -> dict[str, Any] | None:
+def _grid(result: "RaceResult[Any]", together: Pairing) -> dict[str, Any] | None:
     """The correlations of the first arms as coloured cells."""
     order = list(result.order[:MOST_CORRELATED])
     matrix = together.correlation[np.ix_(order, order)]

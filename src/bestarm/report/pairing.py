@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class Pairing:
         return float(np.median(known)) if known.size else np.nan
 
 
-def pairing(result: "RaceResult") -> Pairing:
+def pairing(result: "RaceResult[Any]") -> Pairing:
     """What the scores of a race say about pairing."""
     K, best, growth = len(result.arms), result.order[0], result.new_game().growth
     rivals = {out.arm: out.by for out in result.outcome.eliminations}

@@ -4,130 +4,146 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from bestarm.inputs.texts import name_of, short
+from bestarm.inputs.texts import counted, name_of, short
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from bestarm.racing.outcome import ArmRecord
     from bestarm.racing.result import RaceResult
 
 FEW = 5  # names that a sentence holds
 
 
-def names(arms: tuple[Any, ...]) -> str:
-    """The first arms, and how many more."""
-    shown = ", ".join(map(name_of, arms[:FEW]))
-    return shown if len(arms) <= FEW else f"{shown} and {len(arms) - FEW} more"
+def names(arms: tuple[Any, ...], last: str = "and") -> str:
+    """The arms in a sentence: all of them, or the first and how many more there are."""
+    shown = list(map(name_of, arms[:FEW]))
+    if len(arms) > FEW:
+        return f"{', '.join(shown)} {last} {len(arms) - FEW} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
-def _sure(result: "RaceResult") -> str:
-    """How sure the answer is."""
+def sentences(result: "RaceResult[Any]") -> list[str]:
+    """The answer and how sure it is; then what it rests on, and what weakens it."""
+    if result.leader is None:
+        return [f"No answer: {ENDED[result.reason]} before the first round was complete."]
+    said = _answer(result) if result.answered else _undecided(result)
+    return [said, *_basis(result), *_doubts(result)]
+
+
+def _sure(result: "RaceResult[Any]") -> str:
+    """How sure the answer is, as it ends a sentence."""
     promise = result.guarantee
     if math.isnan(promise.delta):
-        return "(its algorithm states no guarantee)"
+        return ", but its algorithm states no guarantee"
     sure = f"with probability at least {1 - promise.delta:.12g}"
-    return f"{sure} if the best leads by {promise.indifference_zone:g} or more" if promise.indifference_zone else sure
+    zone = promise.indifference_zone
+    return f", {sure} if the best leads by at least {zone:g}" if zone else f" {sure}"
 
 
-def verdict(result: "RaceResult") -> str:
-    """The answer, how sure it is, and what it rests on, in a sentence or two."""
-    if result.best is None:
-        return f"Nothing is known yet: {_ended(result)} before the first round was complete."
+def _answer(result: "RaceResult[Any]") -> str:
     best, sure, promise = name_of(result.best), _sure(result), result.guarantee
     here = f" on these {promise.pool:,} items" if promise.pool else ""
     if result.reason == "decided":
-        text = f"{best} is the best{here} {sure}."
-    elif result.reason == "within epsilon":
-        text = f"{best} is within {promise.epsilon:g} of the best{here} {sure}."
-    elif result.reason == "pool exhausted":
-        everything = f"over all {result.settings.n_items:,} items"
-        text = f"{best} has the best mean {everything} {sure}."
-        if len(result.candidates) > 1:
-            text = f"{names(result.candidates)} tie {everything}, and {sure} none is better."
-    else:
-        text = _undecided(result, best, sure)
-    return text + _doubts(result)
+        return f"{best} is the best{here}{sure}."
+    if result.reason == "within epsilon":
+        return f"{best} is within {promise.epsilon:g} of the best{here}{sure}."
+    everything = f"over all {result.settings.n_items:,} items"
+    if len(result.candidates) > 1:
+        return f"{names(result.candidates)} tie {everything}; no other arm is better{sure}."
+    return f"{best} has the best mean {everything}{sure}."
 
 
 ENDED = {
-    "budget": "the budget was spent",
-    "items exhausted": "the items were used up",
+    "budget": "the budget ran out",
+    "ran out of items": "the items ran out",
     "interrupted": "the race was interrupted",
+    "running": "the race is not finished",
+    "decided": "the race ended",  # all others were disqualified
+    "within epsilon": "the race ended",
+    "all items used": "the race ended",
 }
 
 
-def _ended(result: "RaceResult") -> str:
-    """Why there is no answer; own games may have reasons of their own."""
-    return ENDED.get(result.reason, f"the race ended ({result.reason})")
-
-
-def _undecided(result: "RaceResult", best: str, sure: str) -> str:
-    text = f"Not decided, {_ended(result)}: {best} leads, and {sure} the best is among {names(result.candidates)}"
+def _undecided(result: "RaceResult[Any]") -> str:
+    leader, promise = f'"{name_of(result.leader)}"', result.guarantee
+    text = f"No answer: {ENDED[result.reason]}. {leader} leads."
+    if math.isnan(promise.delta):
+        return f"{text} Its algorithm states no guarantee."
+    text += f" With probability at least {1 - promise.delta:.12g} the best is {names(result.candidates, 'or')}"
     if math.isfinite(result.regret_bound):
-        text += f", none of them better than {best} by more than {result.regret_bound:.3g}"
-    return text + "."
+        text += f", and it beats {leader} by at most {result.regret_bound:.3g}"
+    zone = promise.indifference_zone
+    return f"{text}, if it leads by at least {zone:g}." if zone else f"{text}."
 
 
-def _doubts(result: "RaceResult") -> str:
+def _basis(result: "RaceResult[Any]") -> list[str]:
+    """What the answer rests on."""
+    assumption = result.guarantee.assumption
+    return [f"This assumes that {assumption}."] if assumption else []
+
+
+def _doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer."""
-    text = ""
+    said = []
     for failed in result.disqualified:
-        text += f" {name_of(failed.arm)} was disqualified in round {failed.round:,} and may be the best"
+        text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} and may be the best"
         text += f"; it had eliminated {names(failed.had_eliminated)}" if failed.had_eliminated else ""
-        text += f" ({short(failed.failure)})."
-    if result.contradiction is not None:
-        text += (
-            f" The evidence contradicts itself: in round {result.contradiction.round:,} every candidate was beaten, "
-            f"also {name_of(result.contradiction.arm)}, by {name_of(result.contradiction.by)}."
+        said.append(f"{text} ({short(failed.failure)}).")
+    if (against := result.contradiction) is not None:
+        said.append(
+            f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, also "
+            f"{name_of(against.arm)}, by {name_of(against.by)}."
         )
-    return text
+    return said
 
 
-def cost(result: "RaceResult") -> str:
+def cost(result: "RaceResult[Any]") -> str:
     """What the answer took."""
-    text = f"{result.n_queries:,} evaluations in {result.n_rounds:,} rounds"
+    text = f"{counted(result.n_evaluations, 'evaluation')} in {counted(result.n_rounds, 'round')}"
     if result.saved is None:
         return f"{text}."
     everything = (result.settings.n_items or 0) * len(result.arms)
     return f"{text}; evaluating everything takes {everything:,}: {result.saved:.1%} saved."
 
 
-def ending(record: dict[str, Any]) -> str:
-    """How an arm ended, from its record."""
-    if record["round"] is None:
-        return str(record["status"])
-    if record["status"] == "out":
-        return f"out in round {record['round']:,}, beaten by {name_of(record['beaten_by'])}"
-    return f"disqualified in round {record['round']:,}"
+def ending(record: "ArmRecord[Any]") -> str:
+    """How an arm ended."""
+    if record.left_in_round is None:
+        return record.status
+    if record.status == "out":
+        return f"out in round {record.left_in_round:,}, beaten by {name_of(record.beaten_by)}"
+    return f"disqualified in round {record.left_in_round:,}"
 
 
-def guarantee(result: "RaceResult") -> list[str]:
+def guarantee(result: "RaceResult[Any]") -> list[str]:
     """What the answer means and assumes, in sentences."""
     promise = result.guarantee
     if math.isnan(promise.delta):
-        return [promise.assumption]
+        return ["Its algorithm states no guarantee."]
     sure = f"{1 - promise.delta:.12g}"
     said = [
         f"With probability at least {sure} the best arm is never dropped. This holds at all times at once: watching "
-        "the race, stopping it early and continuing it change nothing.",
-        promise.assumption,
+        "the race, stopping it early and continuing it do not weaken it.",
+        *_basis(result),
+        *result.warnings,
     ]
     if promise.pool:
         said.append(
             f"The best is the arm with the best mean over the {promise.pool:,} items of this race, which were "
-            "taken in random order; about other items the race says nothing."
+            "taken in random order; it says nothing about other items."
         )
     else:
-        said.append("The best is the arm with the best mean over the law that the items come from.")
+        said.append("The best is the arm with the best mean over all items that could have come up.")
     if promise.epsilon:
         said.append(
-            f"The race may also end when the leader is shown to be within {promise.epsilon:g} of the best; that "
-            f"is then right with probability at least {sure}."
+            f"The race also ends once the leader is shown to be at most {promise.epsilon:g} from the best; this "
+            f"is then true with probability at least {sure}."
         )
     if promise.indifference_zone:
         said.append(
-            f"All this holds under the promise that the best arm leads by {promise.indifference_zone:g} or more, "
-            "and is void without it."
+            f"All this assumes that the best arm leads by at least {promise.indifference_zone:g}; otherwise "
+            "nothing is guaranteed."
         )
     if result.settings.on_error == "worst":
         said.append("Evaluations that failed count as the worst score.")
@@ -136,7 +152,7 @@ def guarantee(result: "RaceResult") -> list[str]:
     return said
 
 
-def settings_in_words(result: "RaceResult") -> list[tuple[str, str]]:
+def settings_in_words(result: "RaceResult[Any]") -> list[tuple[str, str]]:
     """The settings that a reader needs to judge or repeat the race."""
     settings, promise, algorithm = result.settings, result.guarantee, result.settings.algorithm
     pool = f"{settings.n_items:,} in random order" if settings.items == "pool" else settings.items
@@ -149,15 +165,15 @@ def settings_in_words(result: "RaceResult") -> list[tuple[str, str]]:
     numbers = {
         "epsilon": promise.epsilon,
         "indifference zone": promise.indifference_zone,
-        "max queries": getattr(algorithm, "max_queries", None) or settings.max_queries,
+        "most evaluations": getattr(algorithm, "max_queries", None) or settings.max_evaluations,
     }
     said += [(name, f"{value:,}") for name, value in numbers.items() if value]
-    said += [("rounds in flight", str(settings.in_flight)), ("failed evaluations", settings.on_error)]
+    said += [("rounds in flight", str(settings.rounds_in_flight)), ("if an evaluation fails", settings.on_error)]
     return [*said, ("seed", str(settings.seed))]
 
 
-def rich_table(result: "RaceResult") -> "Table":
-    """One row per arm, the best first."""
+def rich_table(result: "RaceResult[Any]") -> "Table":
+    """One row per arm, the leader first."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -167,16 +183,15 @@ def rich_table(result: "RaceResult") -> "Table":
     for heading in ("mean", "items", "behind"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", overflow="fold")
-    for record in result.to_records():
-        first = record["status"] in ("best", "leader")
-        behind = "" if first else _number(record["behind"])
+    for k, record in enumerate(result.records):
+        left = record.left_in_round is not None
         table.add_row(
-            Text(name_of(record["arm"])),
-            _number(record["mean"]),
-            f"{record['items']:,}",
-            behind,
+            Text(name_of(record.arm)),
+            _number(record.mean),
+            f"{record.n_items:,}",
+            "" if k == 0 else _number(record.behind),
             Text(ending(record)),
-            style="bold" if first else "" if record["status"] == "candidate" else "dim",
+            style="bold" if k == 0 else "dim" if left else "",
         )
     return table
 
@@ -185,7 +200,7 @@ def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4g}"
 
 
-def text_table(result: "RaceResult") -> str:
+def text_table(result: "RaceResult[Any]") -> str:
     """The verdict, what it took, and the table, without colours."""
     from rich.console import Console
 

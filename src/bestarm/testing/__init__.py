@@ -1,9 +1,10 @@
 """A conformance kit: what every algorithm and comparison of bestarm promises, to be checked on your own.
 
->>> import bestarm
+>>> from bestarm.algorithms import HoeffdingRace
+>>> from bestarm.comparisons import Betting
 >>> from bestarm.testing import check_algorithm, check_comparison
->>> check_algorithm(bestarm.HoeffdingRace(delta=0.1, variances=0.01), n_arms=(3,))
->>> check_comparison(bestarm.Betting(bounds=(0, 10)), n_arms=(3,))
+>>> check_algorithm(HoeffdingRace(0.1, variances=0.01), n_arms=(3,))
+>>> check_comparison(Betting(bounds=(0, 10)), n_arms=(3,))
 
 Each promise is one small function that is named after it, in `ALGORITHM_PROPERTIES` or `COMPARISON_PROPERTIES`. The
 first one that is broken raises a `ConformanceError`, which says where, and what was seen. With pytest, a test for each:
@@ -22,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.algorithms import Algorithm, ConvexBAI, DataWarning, PairwiseBAI
+from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Comparison
+from bestarm.errors import AssumptionWarning
 from bestarm.testing import comparing, playing, refusing, saying
 from bestarm.testing.trial import ConformanceError, MakeRows, Reference, Relabel, Trial, in_range
 
@@ -70,6 +72,7 @@ ALGORITHM_PROPERTIES: tuple[Property, ...] = (
 )
 COMPARISON_PROPERTIES: tuple[ComparisonProperty, ...] = (
     comparing.comparisons_say_what_they_are,
+    comparing.comparisons_adapt_to_a_race,
     comparing.comparisons_are_values,
     comparing.boundaries_are_numbers,
     comparing.boundaries_only_shrink,
@@ -138,14 +141,14 @@ def check_comparison(
         _run(promise, comparison, repr(comparison))
     kind = ConvexBAI if comparison.role == "combinations" else PairwiseBAI
     wanted = options.pop("algorithm_properties", ALGORITHM_PROPERTIES)
-    check_algorithm(kind(delta, comparison), wanted, **options)
+    check_algorithm(kind(delta, comparison=comparison), wanted, **options)
 
 
 def _run(promise: Callable[[Any], None], subject: object, where: str) -> None:
     """Check one promise. Whatever goes wrong is reported with its name; made-up rewards need not look natural."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)
+            warnings.simplefilter("ignore", AssumptionWarning)
             promise(subject)
     except Exception as error:
         seen = str(error) if isinstance(error, ConformanceError) else f"{type(error).__name__}: {error}"

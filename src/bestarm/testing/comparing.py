@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.comparisons import Comparison, Evidence, Goal
-from bestarm.testing.saying import check_value, is_sentence
+from bestarm.testing.saying import check_assumption, check_value
 from bestarm.testing.trial import require
 
 ROUNDS = np.concatenate([np.arange(1.0, 3000.0), np.geomspace(3000, 1e7, 100).round()])
@@ -22,10 +22,20 @@ def comparisons_say_what_they_are(comparison: Comparison) -> None:
     pool = comparison.pool
     require(pool is None or (isinstance(pool, int) and pool >= 2), f"pool is {pool!r}")
     require(isinstance(comparison.supports_epsilon, bool), f"supports_epsilon is {comparison.supports_epsilon!r}")
-    stated = comparison.assumption
-    require(is_sentence(stated) and stated.startswith("It assumes"), f"assumption is {stated!r}")
+    check_assumption(comparison.assumption)
     evidence = comparison.evidence(3, Goal(0.1))
     require(isinstance(evidence, Evidence) and evidence.board.arms.size == 3, f"evidence is {evidence!r}")
+
+
+def comparisons_adapt_to_a_race(comparison: Comparison) -> None:
+    """What a race knows about its scores and items is taken over or left, never mixed up."""
+    bounds, pool = (-3.0, 5.0), 40
+    adapted = comparison.adapted(bounds, pool)
+    require(adapted.bounds in (bounds, comparison.bounds), f"bounds are {adapted.bounds!r} after adapted({bounds!r})")
+    require(adapted.pool in (pool, comparison.pool), f"pool is {adapted.pool!r} after adapted(..., {pool})")
+    require(adapted.role == comparison.role, f"role is {adapted.role!r}, it was {comparison.role!r}")
+    unchanged = comparison.adapted(None, None)
+    require(unchanged == comparison, f"adapted(None, None) is {unchanged!r}, not {comparison!r}")
 
 
 def comparisons_are_values(comparison: Comparison) -> None:

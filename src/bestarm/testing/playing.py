@@ -5,10 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Game
+from bestarm.algorithms import Game, Reason
 from bestarm.testing.trial import ConformanceError, Rows, Trial, outcome, require, same
 
-REASONS = (None, "decided", "within epsilon", "pool exhausted", "budget")
+REASONS = (None, Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
+REASON_TEXTS = ", ".join(map(repr, map(str, REASONS[1:])))
 
 
 def telling_is_playing(trial: Trial) -> None:
@@ -123,7 +124,7 @@ def arms_are_candidates_or_beaten(trial: Trial) -> None:
         require(len(set(out)) == len(out) and not stay & set(out), f"{out} are out and {stay} are candidates")
         require(not game.shrinks or stay | set(out) == everybody, f"{out} are out, {stay} are candidates: who is not?")
         require(game.finished == (game.reason is not None), f"finished is {game.finished}, reason {game.reason!r}")
-        require(game.reason in REASONS, f"reason is {game.reason!r}, not one of {REASONS}")
+        require(game.reason in REASONS, f"reason is {game.reason!r}, not None or one of {REASON_TEXTS}")
         require(game.reason != "decided" or len(stay) == 1, f"decided, with candidates {stay}")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game
+from bestarm.errors import BestarmError
 
 Rows = NDArray[np.float64]
 MakeRows = Callable[[np.random.Generator, int, int], Rows]
@@ -15,7 +16,7 @@ Reference = Callable[[Rows], Sequence[tuple[int, int]]]
 Relabel = Callable[[Any, Sequence[int]], Algorithm]
 
 
-class ConformanceError(AssertionError):
+class ConformanceError(BestarmError, AssertionError):
     """A promise that an algorithm or a comparison does not keep."""
 
 

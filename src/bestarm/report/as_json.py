@@ -1,0 +1,32 @@
+"""A result as JSON."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bestarm.inputs.plain import FORMAT, jsonable
+
+if TYPE_CHECKING:
+    from bestarm.racing.result import RaceResult
+
+
+def result_json(result: "RaceResult[Any]") -> str:
+    """All but the single scores; what is not a number is null."""
+    plain = {
+        "format": FORMAT,
+        "verdict": result.verdict,
+        "answered": result.answered,
+        "best": result.best,
+        "leader": result.leader,
+        "candidates": result.candidates,
+        "reason": result.reason,
+        "n_evaluations": result.n_evaluations,
+        "n_rounds": result.n_rounds,
+        "saved": result.saved,
+        "regret_bound": result.regret_bound,
+        "warnings": result.warnings,
+        "arms": result.to_records(),
+        "eliminations": [vars(out) for out in result.eliminations],
+        "disqualified": [vars(out) for out in result.disqualified],
+        "settings": result.settings.to_plain(),
+    }
+    return json.dumps(jsonable(plain), indent=2, ensure_ascii=False)

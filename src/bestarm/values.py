@@ -1,0 +1,35 @@
+"""Settings and results as values: printed as the shortest call that makes them, compared without surprises."""
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+
+def shortest_call(self: Any) -> str:
+    """Frozen settings as the shortest call that makes equal ones: what is not default, and nothing else.
+
+    To be used as ``__repr__`` of a dataclass.
+    """
+    asked = [field for field in fields(self) if field.init]
+    required = [field for field in asked if field.default is MISSING and field.default_factory is MISSING]
+    given = {field.name: getattr(self, field.name) for field in required}
+    for field in asked:
+        if field not in required and getattr(type(self)(**given), field.name) != getattr(self, field.name):
+            given[field.name] = getattr(self, field.name)
+    by_place = {field.name for field in asked if not field.kw_only}
+    parts = [repr(value) if name in by_place else f"{name}={value!r}" for name, value in given.items()]
+    return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def equal_values(self: Any, other: Any) -> bool:
+    """Whether two dataclasses hold the same values, arrays included; NaN equals NaN. To be used as ``__eq__``."""
+    return type(self) is type(other) and all(
+        _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    if hasattr(one, "dtype"):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other)
