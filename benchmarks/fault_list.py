@@ -333,13 +333,6 @@ FAULTS = (
         ("test_surface.py",),
     ),
     Fault(
-        "the former name of a setting counts, not the present one",
-        "inputs/plain.py",
-        "return {former[name]: value for name, value in plain.items() if name in former} | {",
-        "return {former.get(name, name): value for name, value in plain.items()} | {",
-        ("test_surface.py",),
-    ),
-    Fault(
         "a file of a later format is read",
         "racing/store.py",
         'if present["format"] != FORMAT:',

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm.algorithms import Game, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.algorithms.game import Algorithm
+from bestarm.algorithms import Algorithm, Game, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.arms import (
     BernoulliArms,
     GaussianArms,

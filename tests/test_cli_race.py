@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from typer.testing import CliRunner, Result
 
 import bestarm
 from bestarm.cli import app
+from bestarm.cli.app import as_typed
+from bestarm.cli.options import items_file
 from bestarm.experiments import compressors
 from bestarm.racing.sqlite_store import read_store
 
@@ -342,6 +345,85 @@ def test_a_demo_that_was_interrupted_is_resumed_within_a_new_limit(
     limited = bestarm_cli("resume", "out/race.sqlite", "--max-evaluations", 40, "--quiet", "--json")
     assert (limited.exit_code, json.loads(limited.stdout)["reason"]) == (3, "budget")
     assert json.loads(limited.stdout)["n_evaluations"] <= 40
+
+
+# What is typed, and what goes where.
+
+
+def test_items_come_from_standard_input_too(folder: Path) -> None:
+    words = ["run", "bench:score", "--arms", "low,mid,high", "--items", "-", "--bounds", "0,1", "--json"]
+    expected = in_python().to_json() + "\n"
+    lines = "\n".join(LINES)
+    assert CliRunner().invoke(app, words, input=lines).stdout == expected
+    kept = [*words, "--store", "race.sqlite", "--max-evaluations", "9"]
+    assert CliRunner().invoke(app, kept, input=lines).exit_code == 3
+    more = ["resume", "race.sqlite", "--max-evaluations", "5000", "--json"]
+    other = CliRunner().invoke(app, more, input="other\nitems")
+    assert (other.exit_code, "there are" in other.stderr or "items" in other.stderr) == (2, True)
+    resumed = CliRunner().invoke(app, more, input=lines)
+    assert (resumed.exit_code, json.loads(resumed.stdout)["best"]) == (0, "high")
+
+
+def test_somebody_at_a_terminal_is_told_that_items_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    said: list[str] = []
+    monkeypatch.setattr("bestarm.cli.options.remark", said.append)
+    assert (items_file(Path("-")), items_file(None)) == ("-", None)
+    assert items_file(Path("x.txt")) == str(Path("x.txt").resolve())
+    assert said == ["reading the items from the terminal, one per line; end with Ctrl-D"]
+
+
+def test_a_warning_is_one_line_without_a_place_in_python(folder: Path) -> None:
+    (folder / "coins.py").write_text(
+        "import random\ndef flip(arm, item):\n    return float(random.Random(arm + item).random() < float(arm))\n",
+        encoding="utf-8",
+    )
+    words = ["--arms", "0.3,0.6", "--items", "items.txt", "--delta", "1e-30", "--store", "race.sqlite"]
+    ended = bestarm_cli("run", "coins:flip", *words)
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith(
+        "warning: the scores of the first 50 rounds take at most 10 distinct values, so they are not"
+    )
+    assert line.endswith(": if they are bounded, give --bounds low,high")
+    shown = bestarm_cli("show", "race.sqlite")
+    assert (shown.stderr, shown.stdout) == (ended.stderr, ended.stdout)
+    assert json.loads(bestarm_cli("show", "race.sqlite", "--json").stdout)["warnings"] != []
+
+
+def test_python_dash_m_is_the_command() -> None:
+    ended = subprocess.run([sys.executable, "-m", "bestarm", "--version"], capture_output=True, text=True, check=True)
+    assert ended.stdout == f"bestarm {bestarm.__version__}\n"
+    usage = subprocess.run([sys.executable, "-m", "bestarm", "-h"], capture_output=True, text=True, check=True)
+    panels = [line for line in usage.stdout.splitlines() if line.startswith("╭")]
+    assert [panel.split()[1] for panel in panels] == ["Options", "Race", "Saved", "Research"]
+    assert "Usage: bestarm " in usage.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--on-error", "ignore"], "'raise', 'worst', 'disqualify'"),
+        (["--arms"], "requires an argument"),
+        (["--max-queries", "9"], "No such option"),
+    ],
+)
+def test_what_is_no_choice_or_no_option_ends_with_2(words: list[str], said: str) -> None:
+    ended = run(*words)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert said in " ".join(ended.stderr.replace("│", " ").split())
+
+
+def test_messages_name_options_as_they_are_typed() -> None:
+    typed = {
+        "missing='worst' needs bounds=(low, high): see": "--missing worst needs --bounds low,high: see",
+        "rounds_in_flight must be 1, got 2": "--rounds-in-flight must be 1, got 2",
+        "delta must lie strictly": "--delta must lie strictly",
+        "the items are not the same": "the items are not the same",
+        "row 2, column 'score' must be a number": "row 2, column 'score' must be a number",
+        "leave arms= out": "leave --arms= out",
+        "there is no file some_file.csv": "there is no file some_file.csv",
+    }
+    assert {message: as_typed(message) for message in typed} == typed
 
 
 # Help.

@@ -390,7 +390,7 @@ BAD_TABLES = {
     "none.csv": "none.csv has no rows: there must be one for each item",
     "empty.csv": "empty.csv is empty: its first line must name the columns",
     "twice.csv": "the columns of twice.csv must have different names, 'a' is there more than once",
-    "outside.csv --bounds 0,1": "outside of the bounds [0, 1], the first in row 6, column 'b': 1.5",
+    "outside.csv --bounds 0,1": "outside of --bounds 0,1, the first in row 6, column 'b': 1.5",
     "absent.csv": "there is no file absent.csv",
     "scores.csv --item-column task": "scores.csv has no column 'task': its columns are item, plain, [b]few[/b]",
     "scores.csv --arm-column plain": "the names of all its columns: --item-column, --arm-column and --score-column",

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bestarm.algorithms import LUCB, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.algorithms.game import Algorithm
+from bestarm.algorithms import LUCB, Algorithm, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.arms import Arms, GaussianArms, TableArms
 from bestarm.comparisons import Betting, Comparison, EmpiricalBernstein, GaussianBernstein, PairBoundary, StudentMixture
 from games import intervals_of, regret_of

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import bestarm
-from bestarm.algorithms import LUCB, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.algorithms.game import Algorithm
+from bestarm.algorithms import LUCB, Algorithm, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances
 from bestarm.comparisons import Comparison, EmpiricalBernstein, GaussianBernstein, PairBoundary
 from statistics_helpers import FALSE_ALARM, binomial_p_value, contradicts, fewest_contradicting, power, sidak_level

@@ -298,7 +298,10 @@ def test_the_line_and_its_band_are_the_lead_and_its_interval(case: str) -> None:
     known = np.isfinite(history.low) & np.isfinite(history.high)
     rounds = np.concatenate([history.rounds[known], history.rounds[known][::-1]])
     edges = np.concatenate([history.high[known], history.low[known][::-1]])
-    for tag, t, value in (("polyline", history.rounds, history.lead), ("polygon", rounds, edges)):
+    caption = text_of(next(page_of(case).iter("figcaption")))
+    assert ("the band is a confidence interval" in caption) == (known.sum() > 1) == bool(list(picture.iter("polygon")))
+    drawings = [("polyline", history.rounds, history.lead)]
+    for tag, t, value in [*drawings, ("polygon", rounds, edges)] if known.sum() > 1 else drawings:
         expected = np.column_stack([x(t), np.clip(y(value), 10.0, 210.0)])
         drawn = np.array(next(picture.iter(tag)).get("points").replace(",", " ").split(), dtype=np.float64)
         np.testing.assert_allclose(drawn.reshape(-1, 2), expected, atol=0.4)

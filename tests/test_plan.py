@@ -295,7 +295,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no worst": (np.vstack([PILOT, [np.nan] * 3]), {"missing": "worst"}, "missing='worst' needs bounds"),
     "unknown way": (PILOT, {"missing": "ignore"}, "missing must be one of 'raise', 'worst', 'drop', got 'ignor"),
     "infinite": (np.vstack([PILOT, [1, np.inf, 1]]), {}, "scores must be finite, got inf in row 9 (9), column '1'"),
-    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "scores lie outside of the bounds [0, 1], the first in row"),
+    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "outside of bounds=(0, 1), the first in row"),
     "text": ({"a": list("12345"), "b": list("1234x")}, {}, "row 5, column 'b' must be a number, got 'x'"),
     "bounds": (PILOT, {"bounds": (1, 0)}, "bounds must be two finite numbers, the lower one first, got (1, 0)"),
     "bounds of the table": (PILOT, {"bounds": "table"}, "bounds must be two finite numbers, the lower one first"),

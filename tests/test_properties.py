@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bestarm.algorithms import LUCB, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.algorithms.game import Algorithm
+from bestarm.algorithms import LUCB, Algorithm, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import GaussianBernstein
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 import bestarm
-from bestarm.algorithms import LUCB, KimNelson, PairwiseBAI
-from bestarm.algorithms.game import Algorithm
+from bestarm.algorithms import LUCB, Algorithm, KimNelson, PairwiseBAI
 from bestarm.arms import GaussianArms, PoolArms, clustered_arms
 from bestarm.comparisons import Betting, GaussianBernstein
 from bestarm.simulation import Simulation, play_game, repetition_rng

@@ -417,7 +417,7 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
         {"arms": ["a", "b"]},
         "this table already has column names: leave arms= out",
     ),
-    "outside": (SHIFTED[1:], {"bounds": (0, 1)}, "1 scores lie outside of the bounds [0, 1], the first in row 2"),
+    "outside": (SHIFTED[1:], {"bounds": (0, 1)}, "1 score outside of bounds=(0, 1), the first in row 2"),
     "outside, gaps before": (SHIFTED, {"bounds": (0, 1), "missing": "drop"}, "the first in row 3, column '1': 7"),
     "bounds in words": (GOOD, {"bounds": "auto"}, "bounds must be two finite numbers, the lower one first, got 'auto'"),
     "all equal": (np.full((5, 3), 2.5), {}, "all scores of the table are 2.5: there is nothing to tell the arms apart"),

@@ -1,6 +1,7 @@
 """One game: ask which arms to query, tell their rewards, until it is finished."""
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
@@ -60,10 +61,9 @@ class Game:
         self.warnings: list[str] = []  # what was warned of: rewards that do not look as the comparison assumes
 
     def __repr__(self) -> str:
-        spent = f"round {self.n_rounds:,}, {self.n_queries:,} queries"
-        return f"<{type(self).__name__} of {self.n_arms} arms: {spent}, {self.reason or 'running'}>"
+        where = f"round {self.n_rounds:,}, {self.n_queries:,} queries, {self.reason or 'running'}"
+        return f"<{type(self).__name__} of {self.n_arms} arms: {where}>"
 
-    # What a kind of game says.
     def next_arms(self) -> Arms:
         """The arms of the next round, in increasing order."""
         return np.arange(self.n_arms)
@@ -97,7 +97,7 @@ class Game:
 
     @property
     def diagnostics(self) -> dict[str, int]:
-        """Counts of the work behind the game: of Convex-BAI, how often its solver ran and could not certify a sign."""
+        """Counts of the work behind the game."""
         return {}
 
     @property
@@ -116,7 +116,6 @@ class Game:
         """How fast evidence for a lead grows, per round, given the variance of the difference."""
         return growth_of_t_test(lead, variance)
 
-    # What follows.
     @property
     def finished(self) -> bool:
         """Whether the game has ended; `reason` says why."""
@@ -147,8 +146,8 @@ class Game:
         """How much better than `best` any arm can still be, at level delta, at any time and for free.
 
         With probability at least ``1 - delta``, in all rounds at once, the best arm is a candidate and no arm is better
-        than the leader by more than this (Hsu's comparison with the best), with an indifference zone under its promise
-        only. Infinite before the first look of the comparison, None where no statistics of differences are kept.
+        than the leader by more than this (Hsu's comparison with the best), with an indifference zone only if the best
+        leads by it. Infinite before the first look of the comparison, None where nothing is known of differences.
         """
         best = self.best
         bounds = [self.lead_bound(best, arm) for arm in self.candidates if arm != best]
@@ -178,12 +177,10 @@ class Game:
         statistics of differences are kept.
         """
         low = np.zeros((self.n_arms, self.n_arms))
-        for a in range(self.n_arms):
-            for b in range(self.n_arms):
-                if a != b:
-                    if (bound := self.lead_bound(a, b, simultaneous=True)) is None:
-                        return None
-                    low[a, b] = bound
+        for a, b in permutations(range(self.n_arms), 2):
+            if (bound := self.lead_bound(a, b, simultaneous=True)) is None:
+                return None
+            low[a, b] = bound
         return Intervals(low, -low.T)
 
     def ask(self) -> Arms:
@@ -233,8 +230,8 @@ class Game:
     def play(self, rows: ArrayLike) -> int:
         """Play many rounds at once from whole rows, one column per arm; returns the number of rows used.
 
-        The same as one `ask` and `tell` per row: only the columns that would have been asked are counted and used. Rows
-        after the end of the game are left. All numbers must be finite and within the bounds.
+        The same as one `ask` and `tell` per row: only the columns that would have been asked are counted and used, and
+        no row after the end. All numbers must be finite and within the bounds.
         """
         if self.finished:
             raise self._ended("nothing to play")
@@ -254,8 +251,8 @@ class Game:
     def disqualify(self, arm: int) -> None:
         """Take an arm out that cannot be evaluated: from the round now asked on it is neither queried nor compared.
 
-        With probability at least ``1 - delta`` the best of all arms is a candidate or was disqualified. Whom it has
-        eliminated stays eliminated. (The decision may rest on the round now asked: `docs/theory.md`.)
+        With probability at least ``1 - delta`` the best of all arms is a candidate or was disqualified. Arms that it
+        eliminated stay out. (The decision may rest on the round now asked: `docs/theory.md`.)
         """
         if self.finished:
             raise self._ended("nobody to disqualify")

@@ -25,6 +25,10 @@ ItemsFile = Annotated[
     ),
 ]
 Bounds = Annotated[str | None, typer.Option(help="The interval that all scores lie in, as `low,high`.")]
+TableBounds = Annotated[
+    str | None,
+    typer.Option(help="The interval that all scores lie in, as `low,high`. If omitted, the range of the table."),
+]
 MaxEvaluations = Annotated[
     int | None,
     typer.Option(help="Stop, undecided, before exceeding this many evaluations (those of a saved race included)."),

@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
-from bestarm.cli.options import Aim, Bounds, Columns, MaxEvaluations, Output, grouped, interval
+from bestarm.cli.options import Aim, Columns, MaxEvaluations, Output, TableBounds, grouped, interval
 from bestarm.inputs.tables import Missing, ScoreTable, without_gaps
 from bestarm.racing.result import RaceResult
 from bestarm.racing.table import race_table
@@ -19,7 +19,7 @@ def table(
     file: Annotated[Path, typer.Argument(help="Scores as .csv, .tsv, .jsonl, .ndjson or .parquet; one row per item.")],
     *,
     columns: Columns,
-    bounds: Bounds = None,
+    bounds: TableBounds = None,
     aim: Aim,
     max_evaluations: MaxEvaluations = None,
     shown: Output,

@@ -43,11 +43,14 @@ def read_table(
     for name in filter(None, (item, arm, score)):
         if name not in header:
             raise ValueError(f"{path} has no column {name!r}: its columns are {', '.join(header)}")
-    if arm is None and score is None:
-        return _wide(header, rows, item)
-    if item is None or arm is None or score is None:
-        raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
-    return _long(header, rows, item, arm, score)
+    try:
+        if arm is None and score is None:
+            return _wide(header, rows, item)
+        if item is not None and arm is not None and score is not None:
+            return _long(header, rows, item, arm, score)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
 
 
 def _read(path: Path) -> tuple[list[str], list[Cells]]:

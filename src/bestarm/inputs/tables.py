@@ -156,7 +156,7 @@ def without_gaps(
     raise ValueError(
         f"{int(gaps.sum()):,} of {gaps.size:,} cells are missing (the first in row {row + 1}, column "
         f"{table.arms[column]!r}): count them as the worst score with missing='worst', or use only the "
-        f"{int((~gaps.any(axis=1)).sum()):,} complete rows with missing='drop'"
+        f"{counted(int((~gaps.any(axis=1)).sum()), 'complete row')} with missing='drop'"
     )
 
 
@@ -168,6 +168,6 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> None:
     if outside.size:
         row, column = (int(place) for place in outside[0])
         raise ValueError(
-            f"{len(outside):,} scores lie outside of the bounds [{bounds[0]:g}, {bounds[1]:g}], the first in row "
+            f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}), the first in row "
             f"{row + 1}, column {table.arms[column]!r}: {table.scores[row, column]:g}"
         )

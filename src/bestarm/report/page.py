@@ -114,9 +114,10 @@ def _lead(history: LeadHistory) -> _Lead | None:
         known = np.isfinite(history.low) & np.isfinite(history.high) if values is not history.lead else slice(None)
         return [f"{x(t)},{y(v)}" for t, v in zip(history.rounds[known], values[known], strict=True)]
 
+    highs = points(history.high)
     return _Lead(
         line=" ".join(points(history.lead)),
-        band=" ".join([*points(history.high), *reversed(points(history.low))]),
+        band=" ".join([*highs, *reversed(points(history.low))]) if len(highs) > 1 else "",
         zero=y(0.0),
         ticks_x=[(x(t), f"{t:,.0f}") for t in _ticks(0.0, last) if t == int(t)],
         ticks_y=[(y(v), f"{v:g}") for v in _ticks(low, high)],
