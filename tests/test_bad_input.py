@@ -157,7 +157,7 @@ def test_the_smallest_eigenvalue_is_named() -> None:
         ([0.5, -0.2], [0.1, 0.0], "means must lie strictly between 0 and 1, got means[1] = -0.2"),
         ([0.5, NAN], [0.1, 0.0], "means must be finite, got means[1] = nan"),
         ([0.5], [0.0], "there must be at least two arms to compare, got n_arms=1"),
-        ([0.5, 0.5], [0.1, 0.0], "means must have one largest entry, 0.5 is there more than once"),
+        ([0.5, 0.5], [0.1, 0.0], "means must have one largest entry, 0.5 appears more than once"),
         ([0.5, 0.7], [0.1, 0.0], "difference_variances[0] = 0.1 is impossible for Bernoulli arms with means 0.5 and"),
         ([0.5, 0.7], [0.8, 0.0], "difference_variances[0] = 0.8 is impossible for Bernoulli arms with means 0.5 and"),
         ([0.5, 0.7], [0.2, 0.2], "difference_variances[1] = 0.2 is impossible for Bernoulli arms with means 0.7 and"),

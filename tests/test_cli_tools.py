@@ -261,13 +261,22 @@ def test_pages_are_those_of_the_result() -> None:
     assert Path("race.sqlite").read_bytes() == before
 
 
-def test_a_page_that_cannot_be_written_loses_nothing() -> None:
+def test_a_page_that_cannot_be_written_is_refused_before_the_race() -> None:
     for page in ("absent/page.html", "."):
-        ended = commands("--report", page, "--json", "--store", "race.sqlite", "--max-evaluations", 4)
-        (line,) = ended.stderr.splitlines()
-        assert (ended.exit_code, line.startswith("error: ")) == (2, True)
-        assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
-        refused(bestarm_cli("report", "race.sqlite", "-o", page), page)
+        refused(commands("--report", page, "--store", "race.sqlite"), f"the page cannot be written to {page}: it is ")
+        assert not Path("race.sqlite").exists()
+    commands("--store", "race.sqlite", "--max-evaluations", 4)
+    refused(bestarm_cli("report", "race.sqlite", "-o", "absent/page.html"), "the page cannot be written to absent")
+
+
+def test_a_page_that_cannot_be_written_after_all_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(bestarm.RaceResult, "to_html", full)
+    ended = commands("--report", "page.html", "--json", "--store", "race.sqlite", "--max-evaluations", 4)
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (2, "error: no space left")
+    assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
 
 
 def test_plan_prints_what_plan_returns() -> None:
@@ -384,13 +393,13 @@ TABLES = {
     "equal.csv": "a,b\n1,1\n1,1\n",
 }
 BAD_TABLES = {
-    "text.csv": "row 2, column 'a' must be a number, got '[bold]x'",
-    "gap.csv": "5 of 20 cells are missing (the first in row 2, column 'a'): count them as the worst score with",
+    "text.csv": "row 2, column 'a' must be a number, or empty if missing, got '[bold]x'",
+    "gap.csv": "cells are missing: 5 of 20 (the first in row 2, column 'a'): count them as the worst score with",
     "one.csv": "there must be at least two arms to compare, got 1",
     "none.csv": "none.csv has no rows: there must be one for each item",
     "empty.csv": "empty.csv is empty: its first line must name the columns",
-    "twice.csv": "the columns of twice.csv must have different names, 'a' is there more than once",
-    "outside.csv --bounds 0,1": "outside of --bounds 0,1, the first in row 6, column 'b': 1.5",
+    "twice.csv": "the columns of twice.csv must have different names, but 'a' appears more than once",
+    "outside.csv --bounds 0,1": "outside of --bounds 0,1 (the first in row 6, column 'b': 1.5",
     "absent.csv": "there is no file absent.csv",
     "scores.csv --item-column task": "scores.csv has no column 'task': its columns are item, plain, [b]few[/b]",
     "scores.csv --arm-column plain": "the names of all its columns: --item-column, --arm-column and --score-column",
@@ -419,12 +428,12 @@ def test_bad_tables_pilots_and_files_are_refused_in_one_line(words: str, folder:
 BAD_COMMANDS: dict[str, tuple[list[Any], str]] = {
     "no program": (["./absent {item}"], "'./absent {item}' failed on '"),
     "it fails": (["./fail {item}"], "': exit code 7 (out of [red]licences :dog:)"),
-    "it hangs": (["./hang {item}", "--timeout", 0.2], "': it took longer than the time-out of 0.2 seconds"),
+    "it hangs": (["./hang {item}", "--timeout", 0.2], "': it took longer than the timeout of 0.2 seconds"),
     "no number": (["./talk {item}"], "': it printed no number (hello world)"),
     "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied"),
     "out of bounds": (["./large {item}"], "returned 7.5, which is outside of --bounds 0,1"),
     "no place": (["./high"], "the command './high' has no {item} in it: the items would make no difference"),
-    "twice": (["./low {item}"], "commands must be different, './low {item}' is there more than once"),
+    "twice": (["./low {item}"], "commands must be different, but './low {item}' appears more than once"),
     "no items": (["./high {item}", "--items", "empty.txt"], "items must hold at least two items, got 0"),
     "store": (["./high {item}", "--store", "absent/race.sqlite"], "it is in a folder that does not exist"),
 }

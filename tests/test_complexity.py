@@ -230,7 +230,7 @@ def test_lower_bounds_ignore_the_variance_of_the_best_against_itself(bound: Lowe
 
 @lower_bounds
 def test_lower_bounds_refuse_a_shared_largest_mean(bound: LowerBound) -> None:
-    with pytest.raises(ValueError, match=r"means must have one largest entry, 0\.7 is there more than once"):
+    with pytest.raises(ValueError, match=r"means must have one largest entry, 0\.7 appears more than once"):
         bound([0.7, 0.7, 0.4], [0.1, 0.0, 0.9], 0.05)
 
 

@@ -359,7 +359,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> No
 
 def test_epsilon_needs_a_portfolio() -> None:
     with pytest.raises(
-        ValueError, match=r"^epsilon needs a comparison that can show it, got epsilon=0.1 with ConvexBernstein"
+        ValueError, match=r"^epsilon needs a comparison that supports it, got epsilon=0.1 with ConvexBernstein"
     ):
         ConvexBAI(0.1, comparison=ConvexBernstein(), epsilon=0.1)
     assert ConvexBAI(0.1, epsilon=0.1).epsilon == 0.1

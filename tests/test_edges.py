@@ -164,8 +164,12 @@ def test_a_file_in_which_an_arm_is_missing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "change", "message"),
     [
-        (1, "UPDATE scores SET arm = 0 WHERE round = ?", "it went another way in round {}: are the items the same"),
-        (2, "UPDATE scores SET arm = 0 WHERE round = ? AND arm = 1", "it is damaged: scores are missing"),
+        (
+            1,
+            "UPDATE scores SET arm = 0 WHERE round = ?",
+            "it does not match the saved race from round {} on: are the items the same",
+        ),
+        (2, "UPDATE scores SET arm = 0 WHERE round = ? AND arm = 1", "it is damaged: scores of arm 1 are missing"),
     ],
     ids=["a part of a round", "a whole round"],
 )
@@ -192,7 +196,7 @@ def test_a_race_that_would_have_asked_others_is_not_continued(
 def test_an_algorithm_without_a_guarantee_says_so() -> None:
     rows = bounded_rows(0)
     result = run(lambda arm, item: float(rows[item, arm]), range(5), range(40), algorithm=Playing(Game))
-    assert guarantee(result) == ["Its algorithm states no guarantee."]
+    assert guarantee(result) == ["The algorithm gives no guarantee."]
 
 
 def test_report_prints_json_where_it_is_wanted(tmp_path: Path) -> None:

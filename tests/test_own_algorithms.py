@@ -78,7 +78,7 @@ def test_an_own_adaptive_algorithm_races_with_a_store_and_rounds_in_flight(
     assert [record["status"] for record in whole.to_records()] == ["best", "out", "out"]
     asked = (~np.isnan(whole.scores)).sum(axis=1)
     assert set(asked.tolist()) <= {2, 3}
-    with pytest.raises(StoreError, match="TopTwo, is not one of bestarm: continue it from Python"):
+    with pytest.raises(StoreError, match="TopTwo, is not one of bestarm's own: continue the race from Python"):
         load_result(store)
 
 
@@ -134,7 +134,7 @@ def test_the_words_about_an_algorithm_that_promises_nothing() -> None:
             return Never(n_arms)
 
     result = bestarm.race(score, arms=ARMS, algorithm=Endless(), max_evaluations=9, progress=False)
-    assert "Its algorithm states no guarantee." in result.verdict
+    assert "The algorithm gives no guarantee." in result.verdict
     assert (result.n_rounds, result.leader, math.isnan(result.delta)) == (3, "high", True)
     assert result.intervals is None
     assert math.isnan(result.regret_bound)
@@ -260,7 +260,7 @@ class Ordinary:
 @pytest.mark.parametrize("algorithm", [Ordinary(3), Counting(measure=print), Counting(measure=(1, {2: 3}))])
 def test_settings_that_a_file_cannot_hold_are_refused_with_a_store_only(algorithm: Any, tmp_path: Path) -> None:
     assert bestarm.race(score, arms=ARMS, algorithm=algorithm, progress=False).best == "high"
-    with pytest.raises(TypeError, match="cannot be kept in a store: it must be a frozen dataclass of numbers, texts"):
+    with pytest.raises(TypeError, match="cannot be kept in a store: it must be a frozen dataclass of numbers, strings"):
         bestarm.race(score, arms=ARMS, algorithm=algorithm, store=tmp_path / "race.sqlite", progress=False)
 
 

@@ -146,7 +146,7 @@ def test_the_page_says_verdict_cost_facts_and_a_row_for_every_arm(case: str) -> 
     assert f"{text_of(heading)} {below}".strip() == " ".join(result.verdict.split())
     assert len(title) <= 125
     assert text_of(heading).startswith(title.removesuffix("...") or "nothing")
-    everything = f"; evaluating everything takes {len(result.arms) * (result.settings.n_items or 0):,}: "
+    everything = f"; evaluating everything would take {len(result.arms) * (result.settings.n_items or 0):,}: "
     saved = [] if result.saved is None else [f"{100 * result.saved:.1f}%"]
     said = f"{everything}{saved[0]} saved." if saved else "."
     assert (
@@ -185,8 +185,10 @@ def test_the_table_holds_means_items_and_distances_of_the_scores(case: str) -> N
 
 FIRST = "With probability at least {} the best arm is never dropped. This holds at all times at once: watching the race"
 SCORES = "This assumes that all scores lie in [0, 1] and the items "
-NORMAL = "This assumes that the items are independent of each other and the differences of scores nearly Gaussian: "
-POOL = "the best mean over the 400 items of this race, which were taken in random order; it says nothing about"
+NORMAL = (
+    "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
+)
+POOL = "the best mean over the 400 items of this race, which were taken in random order; the answer says nothing"
 LAW = "The best is the arm with the best mean over all items that could have come up."
 EPSILON = "to be at most 0.2 from the best; this is then true with probability at least 0.95."
 ZONE = "All this assumes that the best arm leads by at least 0.05; otherwise nothing is guaranteed."
@@ -201,7 +203,7 @@ GUARANTEES = {
     "worst": ["0.95", SCORES, POOL, "Evaluations that failed count as the worst score."],
     "lucb": [
         "0.9",
-        "This assumes that the items are independent of each other and the scores of each arm Gaussian, or",
+        "This assumes that the items are independent of each other and the scores of each arm are Gaussian or",
         LAW,
     ],
     "portfolio": ["0.9", SCORES, LAW],
@@ -217,16 +219,27 @@ def test_the_page_says_what_is_guaranteed_and_assumed(case: str) -> None:
 
 
 def test_the_page_says_the_settings_so_that_the_race_can_be_repeated() -> None:
-    plain = {"rule": "PairwiseBAI with Betting", "delta": "0.05", "items": "400 in random order", "scores in": "0 to 1"}
-    plain |= {"better is": "higher", "rounds in flight": "1", "if an evaluation fails": "raise", "seed": "0"}
+    plain = {
+        "rule": "PairwiseBAI with Betting",
+        "delta": "0.05",
+        "items": "400 in random order",
+        "scores within": "0 to 1",
+    }
+    plain |= {"better scores are": "higher", "rounds in flight": "1", "if an evaluation fails": "raise", "seed": "0"}
     more: Any = {"epsilon": 0.01, "indifference_zone": 0.02, "lower_is_better": True, "seed": 12345, "delta": 0.1}
     other = race(items=iter(range(9)), rounds_in_flight=3, on_error="worst", max_evaluations=40_000, **more)
-    changed = {"delta": "0.1", "items": "stream", "better is": "lower", "epsilon": "0.01", "indifference zone": "0.02"}
+    changed = {
+        "delta": "0.1",
+        "items": "stream",
+        "better scores are": "lower",
+        "epsilon": "0.01",
+        "indifference zone": "0.02",
+    }
     changed |= {
         "rounds in flight": "3",
         "if an evaluation fails": "worst",
         "seed": "12345",
-        "most evaluations": "40,000",
+        "budget (evaluations)": "40,000",
     }
     for tree, expected in ((page_of("bounded pool"), plain), (parsed(other), plain | changed)):
         assert dict(zip(map(text_of, tree.iter("dt")), map(text_of, tree.iter("dd")), strict=True)) == expected
@@ -278,7 +291,7 @@ def test_bars_are_as_long_as_their_arms_were_in_the_race(case: str) -> None:
     assert bars == [f"width: {60 * share:.2f}%" for share in shares]
     for out in result.eliminations:
         note = raw(of_class(lanes[ranked.index(out.arm)], "note")[0])
-        assert note == f"{out.round:,} · by {ranked.index(out.by) + 1} {out.by}"
+        assert note == f"round {out.round:,}, beaten by {ranked.index(out.by) + 1} {out.by}"
 
 
 def scale_of(labels: list[Any], name: str, shift: float = 0.0) -> Callable[[Any], Any]:
@@ -388,7 +401,7 @@ def test_correlations_and_evaluations_without_pairing_are_those_of_a_slow_refere
     assert found.without == pytest.approx(slow_without(result), rel=1e-9)
     said = text_of(list(tree.iter("p"))[3])
     median = statistics.median(value for value in slow[np.tril_indices(5, -1)] if not math.isnan(value))
-    assert near(said.split("correlated: ")[1].split()[0], median, 2)
+    assert near(said.split("over all pairs of arms, is ")[1].split()[0].rstrip("."), median, 2)
     assert f"The {result.n_evaluations:,} evaluations that counted were made on the same items; with different" in said
     assert f"about {found.without:,.0f} (" in said
     assert near(said.split("(")[1].split()[0], found.without / result.n_evaluations, 2)

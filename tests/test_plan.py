@@ -17,7 +17,7 @@ from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, 
 from bestarm.planning import PlannedRule
 from naive import Matrix
 
-RULES = ["sharp, as bestarm.race", "the paper's rule", "sharp, different items for each arm"]
+RULES = ["the rule of bestarm.race", "the paper's rule", "the same, different items for each arm"]
 
 
 @pytest.fixture
@@ -223,9 +223,9 @@ def test_the_text_is_advice_and_a_table() -> None:
         "A race like this pilot will need about 1,200 evaluations (1,000 to 1,900).",
         "",
         "evaluations needed                       10% of races   50% of races   90% of races",
-        "sharp, as bestarm.race                            900          1,200          2,500",
+        "the rule of bestarm.race                          900          1,200          2,500",
         "the paper's rule                               12,000    no end seen    no end seen",
-        "sharp, different items for each arm             3,000          4,000          5,000",
+        "the same, different items for each arm          3,000          4,000          5,000",
     ]
     assert str(by_hand(1000.0, math.inf)).splitlines()[0] == (
         "The pilot of 50 items is too small to plan with: the median could be anywhere from 1,000 evaluations to no "
@@ -291,12 +291,16 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "few items": (PILOT[:4], {}, "a pilot must have at least 5 items, got 4"),
     "few whole items": (np.vstack([PILOT[:4], [np.nan] * 3]), {"missing": "drop"}, "at least 5 items, got 4"),
     "one arm": (PILOT[:, :1], {}, "there must be at least two arms to compare, got 1"),
-    "missing": (np.vstack([PILOT, [np.nan, 1, 1]]), {}, "1 of 27 cells are missing (the first in row 9, column '0')"),
+    "missing": (np.vstack([PILOT, [np.nan, 1, 1]]), {}, "cells are missing: 1 of 27 (the first in row 9, column '0')"),
     "no worst": (np.vstack([PILOT, [np.nan] * 3]), {"missing": "worst"}, "missing='worst' needs bounds"),
     "unknown way": (PILOT, {"missing": "ignore"}, "missing must be one of 'raise', 'worst', 'drop', got 'ignor"),
     "infinite": (np.vstack([PILOT, [1, np.inf, 1]]), {}, "scores must be finite, got inf in row 9 (9), column '1'"),
-    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "outside of bounds=(0, 1), the first in row"),
-    "text": ({"a": list("12345"), "b": list("1234x")}, {}, "row 5, column 'b' must be a number, got 'x'"),
+    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "outside of bounds=(0, 1) (the first in row"),
+    "text": (
+        {"a": list("12345"), "b": list("1234x")},
+        {},
+        "row 5, column 'b' must be a number, or empty if missing, got 'x'",
+    ),
     "bounds": (PILOT, {"bounds": (1, 0)}, "bounds must be two finite numbers, the lower one first, got (1, 0)"),
     "bounds of the table": (PILOT, {"bounds": "table"}, "bounds must be two finite numbers, the lower one first"),
     "delta": (PILOT, {"delta": 0}, "delta must lie strictly between 0 and 1, got 0"),

@@ -464,13 +464,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"algorithm": BY_LUCB, "epsilon": 0.1},
-        "LUCB(0.2, variances=0.05) has no setting epsilon, got epsilon=0.1 beside it",
+        "LUCB(0.2, variances=0.05) has no setting epsilon, got epsilon=0.1 together with it",
     ),
     (
         {"algorithm": BY_LUCB, "indifference_zone": 0.1},
-        "has no setting indifference_zone, got indifference_zone=0.1 beside it",
+        "has no setting indifference_zone, got indifference_zone=0.1 together with it",
     ),
-    ({"algorithm": BY_LUCB, "min_rounds": 5}, "has no setting min_rounds, got min_rounds=5 beside it"),
+    ({"algorithm": BY_LUCB, "min_rounds": 5}, "has no setting min_rounds, got min_rounds=5 together with it"),
     (
         {"algorithm": BY_LUCB, "bounds": (0, 1)},
         "bounds=(0, 1) do not fit LUCB(0.2, variances=0.05), which uses no bounds",

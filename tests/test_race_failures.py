@@ -317,11 +317,11 @@ def test_what_cannot_be_disqualified_is_refused(algorithm: Any, arms: list[int],
 
 
 CALLS: list[tuple[int, dict[str, Any], type[Exception], str]] = [
-    (1, {"a": 0.5}, ValueError, "round 1 is complete: all its scores were told before"),
+    (1, {"a": 0.5}, ValueError, "round 1 is complete: all its scores have already been told"),
     (4, {"a": 0.5}, ValueError, "round 4 has not been asked: call ask() first"),
     (5, {"a": 0.5}, ValueError, "there is no round 5 to tell: call ask() first"),
     (0, {"a": 0.5}, ValueError, "there is no round 0 to tell"),
-    (2, {"b": 0.5, "a": 0.5}, ValueError, "the score of arm 'a' in round 2 was told before"),
+    (2, {"b": 0.5, "a": 0.5}, ValueError, "the score of arm 'a' in round 2 was already told"),
     (2, {"b": 0.5, "z": 0.5}, ValueError, "there is no arm 'z': the arms are a, b, c, d, e"),
     (2, {"b": 0.5, "c": math.nan}, EvaluationError, "evaluate('c', '1') returned nan"),
     (3, {"a": 0.5, "c": BOOM}, EvaluationError, "evaluate('c', '2') failed: ValueError: boom"),
@@ -354,7 +354,7 @@ def test_an_arm_is_told_once_and_when_it_was_asked_also_under_two_names_and_afte
         race.tell(out[0], {1: 0.25, "1": 0.75})  # type: ignore[arg-type]
     while not race.finished:
         if 1 not in out[0].arms:
-            with pytest.raises(ValueError, match=f"arm '1' was not asked in round {out[0].number}"):
+            with pytest.raises(ValueError, match=f"arm '1' was not asked for in round {out[0].number}"):
                 race.tell(out[0], {2: 0.5, 1: 0.5})
         todo = out.pop(0)
         race.tell(todo, {arm: {1: 0.0, 2: 1.0, 3: 0.75}[arm] for arm in todo.arms})
@@ -362,7 +362,7 @@ def test_an_arm_is_told_once_and_when_it_was_asked_also_under_two_names_and_afte
     end = told(race.result())
     assert [one.arm for one in race.result().eliminations] == [1, 3]
     race.tell(out[-1], {"3": 1.0})
-    with pytest.raises(ValueError, match=f"the score of arm '3' in round {out[-1].number} was told before"):
+    with pytest.raises(ValueError, match=f"the score of arm '3' in round {out[-1].number} was already told"):
         race.tell(out[-1], {3: 1.0})
     assert told(race.result()) == end
 

@@ -158,9 +158,9 @@ class Unnamed:
         (["a"], "there must be at least two arms to compare, got 1"),
         ({}, "there must be at least two arms to compare, got 0"),
         ({"a": 1}, "there must be at least two arms to compare, got 1"),
-        (["a", "b", "a"], "arms must have different names, 'a' is there more than once"),
-        ([1, "1"], "arms must have different names, '1' is there more than once"),
-        ([len, "len"], "arms must have different names, 'len' is there more than once"),
+        (["a", "b", "a"], "arms must have different names, but 'a' appears more than once"),
+        ([1, "1"], "arms must have different names, but '1' appears more than once"),
+        ([len, "len"], "arms must have different names, but 'len' appears more than once"),
         (["a", ""], "every arm must have a name, but arm 1 is ''"),
         (["  ", "a"], "every arm must have a name, but arm 0 is '  '"),
         ({"a": 1, "\t": 2}, r"every arm must have a name, but arm 1 is '\t'"),
@@ -194,7 +194,7 @@ def test_pools_of_too_few_items(items: Any, message: str, tmp_path: Path) -> Non
 
 
 NO_ARMS = "arms must be a sequence, or a mapping of names to what evaluate is given, got"
-NO_ITEMS = "items must be a sequence or an iterator of items, got"
+NO_ITEMS = "items must be a list or another sequence, or an iterator, got"
 WRONG_ITEMS = (5, "items.txt", b"items", {"a": 1, "b": 2}, {1}, frozenset({1, 2}))
 
 
@@ -251,7 +251,10 @@ MINE = "PairwiseBAI(0.1, comparison=Betting((0.0, 2.0)))"
         ({"algorithm": BETTING, "delta": 0.05}, f"delta is 0.05 here and 0.1 in {MINE}: give it in one place"),
         ({"algorithm": BETTING, "epsilon": 0.1}, f"epsilon is 0.1 here and 0.0 in {MINE}: give it in one place"),
         ({"algorithm": BETTING, "indifference_zone": 0.1}, f"indifference_zone is 0.1 here and 0.0 in {MINE}: give it"),
-        ({"algorithm": BETTING, "min_rounds": 20}, f"{MINE} has no setting min_rounds, got min_rounds=20 beside it"),
+        (
+            {"algorithm": BETTING, "min_rounds": 20},
+            f"{MINE} has no setting min_rounds, got min_rounds=20 together with it",
+        ),
         ({"algorithm": BETTING, "bounds": (0, 1)}, "bounds=(0, 1) do not fit Betting((0.0, 2.0)), which is for"),
         (
             {"algorithm": BY_LUCB, "bounds": (0, 1)},
@@ -328,19 +331,25 @@ async def slow(arm: Any) -> float:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "none": (none, "evaluate is called as none(arm, item), but it is none() -> float: too many positional arguments"),
-    "one": (one, "evaluate is called as one(arm, item), but it is one(arm: "),
-    "three": (three, "evaluate is called as three(arm, item), but it is three(arm: "),
-    "by name only": (by_name, "evaluate is called as by_name(arm, item), but it is by_name(*, arm: "),
-    "one more by name": (named, "evaluate is called as named(arm, item), but it is named(arm: "),
-    "lambda": (lambda arm: 0.5, "evaluate is called as <lambda>(arm, item), but it is <lambda>(arm): "),
-    "method": (Bench().one, "evaluate is called as one(arm, item), but it is one(arm: "),
-    "method of no object": (Bench.two, "evaluate is called as two(arm, item), but it is two(self, arm: "),
-    "callable object": (Bench(), "evaluate is called as evaluate(arm, item), but it is evaluate(arm: "),
-    "partial": (functools.partial(three, "x", "y"), "evaluate is called as evaluate(arm, item), but it is evaluate("),
-    "async": (slow, "evaluate is called as slow(arm, item), but it is slow(arm: "),
-    "builtin": (len, "evaluate is called as len(arm, item), but it is len(obj, /): "),
-    "class": (Unnamed, "evaluate is called as Unnamed(arm, item), but it is Unnamed()"),
+    "none": (
+        none,
+        "evaluate is called as none(arm, item), but its signature is none() -> float: too many positional arguments",
+    ),
+    "one": (one, "evaluate is called as one(arm, item), but its signature is one(arm: "),
+    "three": (three, "evaluate is called as three(arm, item), but its signature is three(arm: "),
+    "by name only": (by_name, "evaluate is called as by_name(arm, item), but its signature is by_name(*, arm: "),
+    "one more by name": (named, "evaluate is called as named(arm, item), but its signature is named(arm: "),
+    "lambda": (lambda arm: 0.5, "evaluate is called as <lambda>(arm, item), but its signature is <lambda>(arm): "),
+    "method": (Bench().one, "evaluate is called as one(arm, item), but its signature is one(arm: "),
+    "method of no object": (Bench.two, "evaluate is called as two(arm, item), but its signature is two(self, arm: "),
+    "callable object": (Bench(), "evaluate is called as evaluate(arm, item), but its signature is evaluate(arm: "),
+    "partial": (
+        functools.partial(three, "x", "y"),
+        "evaluate is called as evaluate(arm, item), but its signature is evaluate(",
+    ),
+    "async": (slow, "evaluate is called as slow(arm, item), but its signature is slow(arm: "),
+    "builtin": (len, "evaluate is called as len(arm, item), but its signature is len(obj, /): "),
+    "class": (Unnamed, "evaluate is called as Unnamed(arm, item), but its signature is Unnamed()"),
 }
 
 
@@ -457,8 +466,8 @@ def test_a_refused_continuation_changes_nothing(tmp_path: Path) -> None:
         ({"items": range(1, 51)}, "the items are not the same"),
     ]
     for parameters, message in changes:
-        full = f"{store} holds a race with other settings: {message}"
+        full = f"{store} holds another race (give another file, or the same settings): {message}"
         assert_refused(parameters, full, tmp_path, bestarm.StoreError)
-    other = f"{store} holds a race of other arms: its arms are a, b, c, now they are a, b, d"
+    other = f"{store} holds another race (give another file, or the same arms): they were a, b, c and are a, b, d now"
     assert_refused({"arms": ["a", "b", "d"]}, other, tmp_path, bestarm.StoreError)
     assert store.read_bytes() == before

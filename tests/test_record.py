@@ -75,8 +75,8 @@ def test_a_copy_of_the_first_rounds_does_not_follow_the_record() -> None:
     [
         ([(0, "a", 1)], [(0, 0, 0.5, None)], "rounds are numbered from 1"),
         ([(1, "a", 1), (10**9, "b", 1)], [(1, 0, 0.5, None)], "scores of round 2 are missing"),
-        ([(1, "a", 1)], [(1, 0, math.inf, None)], "no finite numbers"),
-        ([(1, "a", 1)], [(1, 0, math.nan, None)], "no finite numbers"),
+        ([(1, "a", 1)], [(1, 0, math.inf, None)], "not finite numbers"),
+        ([(1, "a", 1)], [(1, 0, math.nan, None)], "not finite numbers"),
         ([(9, "a", 1)], [], "scores of round 1 are missing"),
     ],
 )

@@ -47,7 +47,7 @@ def test_means_that_differ_by_rounding_tie(way: Any, scale: float, lower: bool) 
         assert result.reason == "all items used"
         assert set(map(str, result.candidates)) == {"0", "1", "2"}
         assert result.eliminations == ()
-        assert " tie over all 8 items" in result.verdict
+        assert " tie for the best mean over all 8 items" in result.verdict
     assert max(seen) > 0.0  # or there would have been no rounding to forgive
 
 

@@ -58,8 +58,8 @@ def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evalu
         (tmp_path, "it is a folder"),
         (tmp_path / "nowhere" / "race.sqlite", "it is in a folder that does not exist"),
         (tmp_path / "file" / "race.sqlite", "it is in a folder that does not exist"),
-        (tmp_path / "link", "is the place writable"),
-        (tmp_path / "loop", "is the place writable"),
+        (tmp_path / "link", "is the folder writable"),
+        (tmp_path / "loop", "is the folder writable"),
     ):
         with pytest.raises(StoreError) as refusal:
             race(lambda arm, item: begun.append(arm), arms=ALL, store=place)
@@ -72,7 +72,7 @@ def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evalu
 
 
 def test_a_name_that_the_system_does_not_take_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="is the place writable"):
+    with pytest.raises(StoreError, match="is the folder writable"):
         Race(ALL, store=tmp_path / ("long" * 100))
     with pytest.raises(StoreError, match="there is no race"):
         load_result(tmp_path / ("long" * 100))
@@ -126,7 +126,7 @@ def continues_after(limit: AbstractContextManager[None], store: Path, **settings
         return quick(arm, int(item))
 
     store.parent.mkdir()
-    with pytest.raises(StoreError, match="is there room"), limit:
+    with pytest.raises(StoreError, match="is there space left"), limit:
         race(evaluate, arms=ALL, store=store, **settings)
     known = stored_scores(store)
     assert known <= set(begun)
@@ -185,7 +185,7 @@ def test_a_race_cannot_be_continued_on_a_full_disk_and_stays_as_it_is(tmp_path: 
     with Race(ALL, store=store) as contest:
         tell_rounds(contest, 12)
     before = store.read_bytes()
-    with files_up_to(0), pytest.raises(StoreError, match="is there room"):
+    with files_up_to(0), pytest.raises(StoreError, match="is there space left"):
         Race(ALL, store=store)
     assert store.read_bytes() == before
     assert outcome(race(quick, arms=ALL, store=store)) == outcome(race(quick, arms=ALL))
@@ -198,7 +198,10 @@ def test_scores_that_could_not_be_stored_can_be_told_again(tmp_path: Path) -> No
         (todo,) = contest.ask()
         scores = {arm: quick(arm, todo.item) for arm in todo.arms}
         for _ in range(2):
-            with files_up_to(Path(f"{store}-wal").stat().st_size), pytest.raises(StoreError, match="is there room"):
+            with (
+                files_up_to(Path(f"{store}-wal").stat().st_size),
+                pytest.raises(StoreError, match="is there space left"),
+            ):
                 contest.tell(todo, scores)
         contest.tell(todo, scores)
         tell_rounds(contest, 1)
@@ -250,7 +253,9 @@ def test_a_race_with_an_algorithm_of_ones_own_is_continued_from_python_only(tmp_
     assert outcome(race(quick, arms=ALL, algorithm=OwnAlgorithm(), store=store)) == outcome(race(quick, arms=ALL))
     with pytest.raises(StoreError, match=r"delta was 0\.05 when the race began and is 0\.1 now"):
         race(quick, arms=ALL, algorithm=OwnAlgorithm(0.1), store=store)
-    with pytest.raises((StoreError, ValueError), match="OwnAlgorithm, is not one of bestarm: continue it from Python"):
+    with pytest.raises(
+        (StoreError, ValueError), match="OwnAlgorithm, is not one of bestarm's own: continue the race from Python"
+    ):
         load_result(store)
 
 

@@ -4,7 +4,9 @@ import json
 import math
 import random
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, ScoreTable, race, race_table
-from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI, Reason
+from bestarm.algorithms import LUCB, ConvexBAI, Game, KimNelson, PairwiseBAI, Reason
 from bestarm.arms import bernoulli_variances, equicorrelated_arms
 from bestarm.comparisons import (
     Betting,
@@ -21,6 +23,7 @@ from bestarm.comparisons import (
     ConvexBernstein,
     EmpiricalBernstein,
     GaussianBernstein,
+    PairBoundary,
     Portfolio,
     StudentMixture,
 )
@@ -83,19 +86,19 @@ def test_the_race_gives_the_comparison_all_that_it_knows(case: str) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "bounds of its own": (
         {"comparison": Betting((0, 2)), "bounds": (0, 1)},
-        r"^bounds=\(0, 1\) do not fit Betting\(\(0.0, 2.0\), pool=500\), which is for scores in \(0, 2\)$",
+        r"^bounds=\(0, 1\) do not fit Betting\(\(0.0, 2.0\), pool=500\), which is for scores in \(0, 2\): leave one of",
     ),
     "no bounds": ({"comparison": StudentMixture()}, r"^bounds=\(0, 1\) do not fit StudentMixture\(\), which uses no"),
     "fixed bounds": (
         {"comparison": EmpiricalBernstein(), "bounds": (0, 2)},
-        r"^bounds=\(0, 2\) do not fit EmpiricalBernstein\(\), which is for scores in \(0, 1\)$",
+        r"^bounds=\(0, 2\) do not fit EmpiricalBernstein\(\), which is for scores in \(0, 1\): leave one of",
     ),
     "other pool": ({"comparison": Betting(pool=9)}, "^the comparison is for a pool of 9 items, but there are 500"),
     "zone": (
         {"comparison": Portfolio(), "indifference_zone": 0.1},
         r"^indifference_zone needs a comparison of pairs, got 0.1 with Portfolio\(pool=500\)$",
     ),
-    "epsilon": ({"comparison": ConvexBernstein(), "epsilon": 0.1}, "^epsilon needs a comparison that can show it"),
+    "epsilon": ({"comparison": ConvexBernstein(), "epsilon": 0.1}, "^epsilon needs a comparison that supports it"),
     "min_rounds": (
         {"comparison": Betting(), "min_rounds": 5},
         "^min_rounds is a setting of StudentMixture, got 5 with",
@@ -103,7 +106,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "min_rounds, bounds": ({"min_rounds": 5}, "^min_rounds is a setting of StudentMixture, got 5 with the test for"),
     "beside an algorithm": (
         {"algorithm": PairwiseBAI(), "comparison": Betting()},
-        r"^there is comparison=Betting\(\) beside algorithm=PairwiseBAI\(\): leave algorithm out",
+        r"^comparison=Betting\(\) is given together with algorithm=PairwiseBAI\(\): leave algorithm out",
     ),
     "delta": (
         {"algorithm": PairwiseBAI(0.01), "delta": 0.05, "bounds": None},
@@ -125,8 +128,17 @@ def test_what_contradicts_is_refused_with_both_values(case: str) -> None:
 
 @pytest.mark.parametrize("thing", [Betting, None.__class__, "Betting", 0.05, PairwiseBAI()])
 def test_what_is_no_comparison_is_refused(thing: Any) -> None:
-    with pytest.raises(TypeError, match=r"^comparison must be one such as bestarm\.comparisons\.Student"):
+    with pytest.raises(TypeError, match=r"^comparison must be a comparison such as bestarm\.comparisons\.Student"):
         run(comparison=thing)
+
+
+def test_an_algorithm_that_must_see_each_round_has_one_in_flight_on_an_executor() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        result = run(algorithm=LUCB(0.1, variances=0.02), bounds=None, executor=pool)
+        assert (result.settings.rounds_in_flight, result.best) == (1, "high")
+        assert run(executor=pool).settings.rounds_in_flight == 4
+        with pytest.raises(ValueError, match="rounds_in_flight must be 1, got 2"):
+            run(algorithm=LUCB(0.1), bounds=None, executor=pool, rounds_in_flight=2)
 
 
 def test_arms_and_items_are_named() -> None:
@@ -377,6 +389,71 @@ def test_the_format_is_in_files_and_a_later_one_is_refused(tmp_path: Path) -> No
     assert store.read_bytes() == before
 
 
+@dataclass(frozen=True)
+class Mine(PairBoundary):
+    """A comparison of one's own."""
+
+    factor: float = 1.5
+
+    def boundary(self, rounds: Any, n_arms: int, delta: float) -> Any:
+        slopes, offsets = StudentMixture().boundary(rounds, n_arms, delta)
+        return slopes * self.factor, offsets
+
+
+@dataclass(frozen=True)
+class Nested:
+    """An algorithm of one's own, with settings of the same names at several levels."""
+
+    delta: float = 0.05
+    seed: int = 0
+    test: Any = field(default_factory=lambda: PairwiseBAI(0.01))
+
+    def start(self, n_arms: int) -> Any:
+        return self.test.start(n_arms)
+
+
+WEIGHTED = StudentMixture(precisions=(1, 10, 100), weights=(3, 2, 1))
+CONTINUED: dict[str, dict[str, Any]] = {
+    "own comparison": {"comparison": Mine(), "bounds": None},
+    "own comparison of an algorithm": {"algorithm": PairwiseBAI(0.1, comparison=Mine(2.0)), "bounds": None},
+    "own algorithm": {"algorithm": Nested(), "bounds": None},
+    "own bets": {"comparison": Betting(bets=[0.5, 0.25])},
+    "own weights": {"comparison": WEIGHTED, "bounds": None},
+}
+
+
+@pytest.mark.parametrize("case", CONTINUED)
+def test_a_race_by_rules_of_ones_own_is_continued(case: str, tmp_path: Path) -> None:
+    for budget in (30, 60, 5000):
+        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget, **CONTINUED[case])
+    assert str(result) == str(run(**CONTINUED[case]))
+
+
+def test_settings_within_settings_of_ones_own_have_their_present_names(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    run(store=store, max_evaluations=30, algorithm=Nested(), bounds=None)
+    plain = settings_of(store)["algorithm"]
+    plain["test"]["comparison"]["first_rounds"] = plain["test"]["comparison"].pop("min_rounds")
+    edit(store, "algorithm", plain)
+    assert run(store=store, algorithm=Nested(), bounds=None).answered
+
+
+@pytest.mark.parametrize("changed", [Nested(seed=1), Nested(delta=0.1), Nested(test=PairwiseBAI(0.02))])
+def test_settings_of_the_same_name_do_not_hide_each_other(changed: Nested, tmp_path: Path) -> None:
+    run(store=tmp_path / "race.sqlite", max_evaluations=30, algorithm=Nested(), bounds=None)
+    with pytest.raises(bestarm.StoreError, match="when the race began"):
+        run(store=tmp_path / "race.sqlite", algorithm=changed, bounds=None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_are_scaled_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    bets, weights = np.sort(rng.uniform(0.01, 0.95, 5)), rng.uniform(0.1, 3.0, 5)
+    for comparison in (Betting(bets=bets.tolist()), Betting(bets=bets.tolist(), weights=weights.tolist())):
+        assert eval(repr(comparison), {"Betting": Betting}) == comparison  # noqa: S307 - our own text
+        assert replace(comparison) == comparison
+
+
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
@@ -396,3 +473,100 @@ COMPARISONS: list[Comparison] = [StudentMixture(), GaussianBernstein(), Empirica
 def test_every_verdict_names_its_assumption(comparison: Comparison) -> None:
     result = run(comparison=comparison, bounds=None, max_evaluations=60)
     assert f" This assumes that {result.guarantee.assumption}." in result.verdict
+
+
+def test_a_race_that_has_used_all_items_says_so_whatever_its_budget() -> None:
+    scores = np.random.default_rng(0).normal(size=(20, 3))
+    options: dict[str, Any] = {"max_evaluations": 60, "comparison": StudentMixture()}
+    table = race_table(scores, arms=["a", "b", "c"], **options)
+    result = race(lambda arm, item: scores[item, "abc".index(arm)], arms=list("abc"), items=range(20), **options)
+    assert (result.reason, result.best) == (table.reason, table.best) == ("all items used", table.best)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_warnings_do_not_depend_on_how_the_rounds_came(tmp_path: Path) -> None:
+    """An arm that is dropped early is not looked at, whether the race is told, loaded or continued."""
+
+    def evaluate(arm: str, item: int) -> float:
+        luck = random.Random(f"{arm} {item}")  # noqa: S311 - no secrets here
+        return luck.gauss(-100, 1) if arm == "bad" else float(luck.random() < 0.5)
+
+    store = tmp_path / "race.sqlite"
+    for budget in (100, 200):
+        result = race(evaluate, arms=["bad", "x", "y"], store=store, max_evaluations=budget, progress=False)
+    whole = race(evaluate, arms=["bad", "x", "y"], max_evaluations=200, progress=False)
+    assert len(whole.warnings) == 1
+    assert result.warnings == whole.warnings == bestarm.load_result(store).warnings
+
+
+def test_rounds_and_records_of_arrays_are_compared() -> None:
+    def rounds() -> list[Any]:
+        return bestarm.Race(["a", "b"], items=[np.array([k, k]) for k in range(9)]).ask()
+
+    assert rounds() == rounds()
+    arms = [np.array([k, 1.0]) for k in range(3)]
+    one, other = (race(lambda arm, item: arm[0] / 4, arms=arms, items=range(99), bounds=(0, 1)) for _ in range(2))
+    assert one.records == other.records
+    assert one.eliminations == other.eliminations
+    assert hash(run().eliminations[0]) == hash(run().eliminations[0])
+
+
+@pytest.mark.parametrize("reason", ["running", "tired", "interrupted", ""])
+def test_a_game_of_ones_own_ends_for_a_reason_that_games_have(reason: str) -> None:
+    class Tired(Game):
+        @property
+        def reason(self) -> str | None:
+            return reason if self.n_rounds == 3 else None
+
+    @dataclass(frozen=True)
+    class Sleepy:
+        def start(self, n_arms: int) -> Game:
+            return Tired(n_arms)
+
+    with pytest.raises(ValueError, match=r"Tired.reason must be one of 'decided', .*'budget', got"):
+        run(algorithm=Sleepy(), bounds=None)
+
+
+def test_a_comparison_that_does_not_adapt_is_refused() -> None:
+    class Stiff:
+        role = "pairs"
+
+    with pytest.raises(TypeError, match=r"^Stiff needs a method adapted\(bounds, pool\)"):
+        run(comparison=Stiff())
+
+
+@pytest.mark.parametrize("name", ["jointly", "shuffle_arms"])
+def test_flags_are_flags(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be True or False, got 'no'"):
+        run(**{name: "no"})
+
+
+def test_a_confidence_is_not_taken_for_delta() -> None:
+    with pytest.raises(ValueError, match=r"at most 0.5 in a race, got 0.95: for 95% certainty give 0.05"):
+        run(delta=0.95)
+    with pytest.raises(ValueError, match=r"^delta must lie strictly between 0 and 1, got '0.05'$"):
+        run(delta="0.05")
+
+
+def test_min_rounds_of_an_algorithm_is_its_own_or_that_of_its_comparison() -> None:
+    assert run(algorithm=KimNelson(0.1, min_rounds=20), min_rounds=20, bounds=None).best == "high"
+    with pytest.raises(ValueError, match=r"^min_rounds is 5 here and 20 in KimNelson"):
+        run(algorithm=KimNelson(0.1, min_rounds=20), min_rounds=5, bounds=None)
+
+
+def test_files_and_tables_that_are_easily_mistaken(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"got the text 'wide.csv': read a file with bestarm.read_table"):
+        race_table("wide.csv")
+    (tmp_path / "semi.csv").write_text("a;b\n1;0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="seem to be separated by semicolons"):
+        bestarm.read_table(tmp_path / "semi.csv")
+    (tmp_path / "long.csv").write_text("task,model,score\nq,gpt,1\nr,gpt,0\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"long.csv: row 1, column 'model' .*one row per score\? then name item_column"
+    ):
+        bestarm.read_table(tmp_path / "long.csv")
+    for first in (0, 1):
+        rows = "\n".join(f"{k},{k % 2},1" for k in range(first, first + 9))
+        (tmp_path / "numbered.csv").write_text(f"question,a,b\n{rows}\n", encoding="utf-8")
+        table = bestarm.read_table(tmp_path / "numbered.csv")
+        assert (table.arms, table.items[0]) == (("a", "b"), str(first))

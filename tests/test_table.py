@@ -143,7 +143,7 @@ def test_a_tie_is_named_once_all_rows_are_read() -> None:
     for comparison in (None, StudentMixture()):
         result = race_table(scores, arms=["a", "b", "c"], comparison=comparison)
         assert (result.reason, set(result.candidates), result.n_rounds) == ("all items used", {"a", "b"}, 300)
-        assert result.verdict.startswith(f"{' and '.join(result.candidates)} tie over all 300 items")
+        assert result.verdict.startswith(f"{' and '.join(result.candidates)} tie for the best mean over all 300 items")
 
 
 # --- missing cells ---------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_missing_cells_are_refused_with_their_number_and_the_two_ways_out() -> N
     scores, gaps = with_gaps()
     row, column = np.argwhere(gaps)[0]
     message = (
-        f"{gaps.sum()} of 1,200 cells are missing (the first in row {row + 1}, column {NAMES[column]!r}): count them "
+        f"cells are missing: {gaps.sum()} of 1,200 (the first in row {row + 1}, column {NAMES[column]!r}): count them "
         f"as the worst score with missing='worst', or use only the {(~gaps.any(axis=1)).sum()} complete rows with "
         "missing='drop'"
     )
@@ -337,14 +337,34 @@ def test_the_index_of_a_pandas_frame_in_parquet_is_no_arm(tmp_path: Path, index:
 
 LONG = {"item_column": "i", "arm_column": "m", "score_column": "s"}
 BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
-    "text": ("t.csv", "a,b\n1,2\n\n3,high\n", {}, "row 2, column 'b' must be a number, got 'high'"),
-    "text in the first column": ("t.tsv", "a\tb\n1\t2\nx\t3\n", {}, "row 2, column 'a' must be a number, got 'x'"),
-    "decimal comma": ("t.csv", 'a,b\n1,"0,5"\n', {}, "row 1, column 'b' must be a number, got '0,5'"),
+    "text": (
+        "t.csv",
+        "a,b\n1,2\n\n3,high\n",
+        {},
+        "row 2, column 'b' must be a number, or empty if missing, got 'high'",
+    ),
+    "text in the first column": (
+        "t.tsv",
+        "a\tb\n1\t2\nx\t3\n",
+        {},
+        "row 2, column 'a' must be a number, or empty if missing, got 'x'",
+    ),
+    "decimal comma": (
+        "t.csv",
+        'a,b\n1,"0,5"\n',
+        {},
+        "row 1, column 'b' must be a number, or empty if missing, got '0,5'",
+    ),
     "text in JSON": ("t.jsonl", '{"a": 1, "b": 2}\n{"a": 1, "b": "x"}', {}, "row 2, column 'b' must be a number"),
     "lists in JSON": ("t.jsonl", '{"i": "q", "a": [1, 2], "b": [3, 4]}', {}, "row 1, column 'a' must be a number"),
     "huge integer": ("t.jsonl", f'{{"a": 2, "b": 1{"0" * 400}}}', {}, "row 1"),
     "long cell": ("t.csv", f"item,a,b\n{'x' * 140_000},1,2\nq,3,\u00fc\n", {}, "row 2, column 'b' must be a number"),
-    "text in a long table": ("t.csv", "i,m,s\nq,a,1\nq,b,x\n", LONG, "row 2, column 's' must be a number, got 'x'"),
+    "text in a long table": (
+        "t.csv",
+        "i,m,s\nq,a,1\nq,b,x\n",
+        LONG,
+        "row 2, column 's' must be a number, or empty if missing, got 'x'",
+    ),
     "one column": ("t.csv", "a\n1\n2\n", {}, "there must be at least two arms to compare, got 1"),
     "one arm, long": ("t.csv", "i,m,s\nq,a,1\nr,a,1\n", LONG, "there must be at least two arms to compare, got 1"),
     "no name": ("t.csv", "a,b, \n1,2,3\n", {}, "every arm must have a name, but arm 2 is ' '"),
@@ -352,7 +372,7 @@ BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "no rows, long": ("t.csv", "i,m,s\n", LONG, "t.csv has no rows: there must be one for each score"),
     "no objects": ("t.jsonl", "\n", {}, "t.jsonl has no rows: there must be one for each item"),
     "empty": ("t.csv", "", {}, "t.csv is empty: its first line must name the columns"),
-    "same columns": ("t.csv", "a,b,a\n1,2,3\n", {}, "must have different names, 'a' is there more than once"),
+    "same columns": ("t.csv", "a,b,a\n1,2,3\n", {}, "must have different names, but 'a' appears more than once"),
     "same score": ("t.csv", "i,m,s\nq,a,1\nq,b,2\nq,a,1\n", LONG, "row 3 repeats the score of arm 'a' on item 'q'"),
     "short row": ("t.csv", "a,b\n1,2\n\n3\n", {}, "row 2 of "),
     "long row": ("t.csv", "a,b\n1,2,3\n", {}, "t.csv has 3 cells, but there are 2 columns"),
@@ -366,7 +386,7 @@ BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "no arm": ("t.csv", "i,m,s\nq,a,1\n", {"item_column": "i", "score_column": "s"}, "the names of all its columns"),
     "no score": ("t.csv", "i,m,s\nq,a,1\n", {"item_column": "i", "arm_column": "m"}, "the names of all its columns"),
     "no JSON": ("t.jsonl", '{"a": 1, "b": 2}\n\n{"a": 1,\n', {}, "line 3 of "),
-    "no object": ("t.jsonl", "[1, 2]\n", {}, "t.jsonl must be an object of columns, got '[1, 2]'"),
+    "no object": ("t.jsonl", "[1, 2]\n", {}, "t.jsonl must be a JSON object, one entry per column, got '[1, 2]'"),
     "no Parquet": ("t.parquet", "a,b\n1,2\n", {}, "t.parquet"),
     "no text": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), {}, "t.csv"),
 }
@@ -387,25 +407,33 @@ def test_missing_files_folders_and_repeated_columns_of_parquet_are_refused(tmp_p
         read_table(tmp_path / "folder.csv")
     twice = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
     parquet.write_table(twice, tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="'a' is there more than once"):
+    with pytest.raises(ValueError, match="'a' appears more than once"):
         read_table(tmp_path / "t.parquet")
     parquet.write_table(pa.table({"a": [1.0, 2.0], "b": ["1", "x"]}), tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="row 2, column 'b' must be a number, got 'x'"):
+    with pytest.raises(ValueError, match="row 2, column 'b' must be a number, or empty if missing, got 'x'"):
         read_table(tmp_path / "t.parquet")
 
 
 GOOD = [[0.0, 1.0], [1.0, 0.5]]
 SHIFTED = [[np.nan, 1.0], [0.5, 0.5], [0.5, 7.0]]
 BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "text": ({"a": [1, 2], "b": [3, "x"]}, {}, "row 2, column 'b' must be a number, got 'x'"),
-    "text, Arrow": (pa.table({"a": ["1", "x"], "b": [1, 2]}), {}, "row 2, column 'a' must be a number, got 'x'"),
-    "text, lists": ([[1, 2], [3, "x"]], {"arms": ["a", "b"]}, "row 2, column 'b' must be a number, got 'x'"),
+    "text": ({"a": [1, 2], "b": [3, "x"]}, {}, "row 2, column 'b' must be a number, or empty if missing, got 'x'"),
+    "text, Arrow": (
+        pa.table({"a": ["1", "x"], "b": [1, 2]}),
+        {},
+        "row 2, column 'a' must be a number, or empty if missing, got 'x'",
+    ),
+    "text, lists": (
+        [[1, 2], [3, "x"]],
+        {"arms": ["a", "b"]},
+        "row 2, column 'b' must be a number, or empty if missing, got 'x'",
+    ),
     "one column": ([[1.0], [2.0]], {}, "there must be at least two arms to compare, got 1"),
     "no rows": (np.empty((0, 2)), {}, "the table has no rows: there must be one for each item"),
     "no rows, polars": (pl.DataFrame({"a": [], "b": []}), {}, "the table has no rows: there must be one for each item"),
     "one row": ([[1.0, 2.0]], {}, "the table must have at least two rows, got 1"),
     "one whole row": (SHIFTED[:2], {"missing": "drop"}, "the table must have at least two rows, got 1"),
-    "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "'a' is there more than once"),
+    "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "'a' appears more than once"),
     "ragged": ([[1, 2], [3]], {}, "the scores must be a table of numbers"),
     "ragged columns": ({"a": [1, 2], "b": [1]}, {}, "all columns of the table must have the same number of rows"),
     "a vector": ([1.0, 2.0], {}, "one row per item and one column per arm, got (2,)"),
@@ -417,12 +445,12 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
         {"arms": ["a", "b"]},
         "this table already has column names: leave arms= out",
     ),
-    "outside": (SHIFTED[1:], {"bounds": (0, 1)}, "1 score outside of bounds=(0, 1), the first in row 2"),
+    "outside": (SHIFTED[1:], {"bounds": (0, 1)}, "1 score outside of bounds=(0, 1) (the first in row 2"),
     "outside, gaps before": (SHIFTED, {"bounds": (0, 1), "missing": "drop"}, "the first in row 3, column '1': 7"),
     "bounds in words": (GOOD, {"bounds": "auto"}, "bounds must be two finite numbers, the lower one first, got 'auto'"),
     "all equal": (np.full((5, 3), 2.5), {}, "all scores of the table are 2.5: there is nothing to tell the arms apart"),
     "nothing": (np.full((5, 2), np.nan), {"missing": "worst"}, "the table has no score in it"),
-    "nothing, bounds": (np.full((5, 2), np.nan), {"bounds": (0, 1)}, "10 of 10 cells are missing (the first in row 1"),
+    "nothing, bounds": (np.full((5, 2), np.nan), {"bounds": (0, 1)}, "cells are missing: 10 of 10 (the first in row 1"),
     "no whole row": ([[1, None], [None, 2]], {"missing": "drop"}, "every row of the table has a missing cell"),
     "no worst": (
         SHIFTED,
@@ -457,7 +485,7 @@ def test_bad_tables_and_settings_are_refused(case: str) -> None:
 
 
 def test_what_is_no_algorithm_or_no_flag_is_refused() -> None:
-    with pytest.raises(TypeError, match="algorithm must be one such as"):
+    with pytest.raises(TypeError, match="algorithm must be an algorithm such as"):
         race_table(GOOD, algorithm=PairwiseBAI)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="lower_is_better must be True or False, got 'no'"):
         race_table(GOOD, lower_is_better="no")  # type: ignore[arg-type]

@@ -19,8 +19,8 @@ def check_open_unit(name: str, value: float) -> None:
 
 
 def check_delta(delta: float) -> None:
-    """Refuse an accepted probability of a wrong answer that is none; a comparison belongs elsewhere."""
-    hint = "" if _is_real(delta) else " (a comparison is given by name, as comparison=...)"
+    """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
+    hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
     if not (_is_real(delta) and 0.0 < delta < 1.0):
         raise ValueError(f"delta must lie strictly between 0 and 1, got {delta!r}{hint}")
 
@@ -115,12 +115,14 @@ def finite_tuple(name: str, values: ArrayLike) -> tuple[float, ...]:
 
 
 def normalised_weights(weights: ArrayLike, size: int) -> tuple[float, ...]:
-    """So many weights above zero, scaled to sum to one."""
+    """Weights above zero, of this number, scaled to sum to one."""
     vector = np.array(finite_tuple("weights", weights))
     if vector.size != size:
         raise ValueError(f"weights must have {size} entries, got {vector.size}")
     refuse_first("weights", vector, vector <= 0, "must be above 0")
-    return tuple((vector / vector.sum()).tolist())
+    total = float(vector.sum())
+    scaled = vector if abs(total - 1.0) <= 1e-12 else vector / total  # once scaled they stay as they are
+    return tuple(scaled.tolist())
 
 
 def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:

@@ -3,8 +3,8 @@
 Costs are matrices: entry ``(i, j)`` is what it takes arm ``j`` to show that arm ``i`` is not the best, infinite unless
 ``mu_j > mu_i``. The paper has several versions of them, named apart here. Upper bounds hold up to a numerical constant
 that the paper does not give; they are returned with that constant equal to one. Lower bounds are returned with their
-constants; they hold for the worst law of a class (`bestarm.BernoulliArms`, `bestarm.gaussian_worst_case_arms`), not for
-each instance.
+constants; they hold for the worst law of a class (`bestarm.arms.BernoulliArms`,
+`bestarm.arms.gaussian_worst_case_arms`), not for each instance.
 """
 
 import numpy as np
@@ -187,7 +187,7 @@ def _gaps_to_best(means: ArrayLike, variances: ArrayLike) -> tuple[NDArray[np.fl
     others = np.arange(mu.size) != mu.argmax()
     D = mu.max() - mu[others]
     if D.min() == 0:
-        raise ValueError(f"means must have one largest entry, {float(mu.max())!r} is there more than once")
+        raise ValueError(f"means must have one largest entry, {float(mu.max())!r} appears more than once")
     return D, V[others]
 
 
@@ -202,7 +202,7 @@ def lower_bound_bernoulli(means: ArrayLike, variances: ArrayLike, delta: float) 
     ----------
     means : mean of each arm, in [1/4, 3/4]
     variances : ``V_ii*`` of each arm, 0 for the best
-    delta : probability of error allowed
+    delta : accepted probability of a wrong answer
 
     """
     check_open_unit("delta", delta)
@@ -223,7 +223,7 @@ def lower_bound_gaussian(means: ArrayLike, variances: ArrayLike, delta: float) -
     ----------
     means : mean of each arm
     variances : ``V_ii*`` of each arm, 0 for the best
-    delta : probability of error allowed
+    delta : accepted probability of a wrong answer
 
     """
     check_open_unit("delta", delta)

@@ -1,10 +1,10 @@
-"""What bestarm raises and warns of. Arguments that are refused are a ValueError or a TypeError, as everywhere."""
+"""The errors and warnings of bestarm. Arguments that are refused raise ValueError or TypeError, as usual in Python."""
 
 from typing import Any
 
 
 class BestarmError(Exception):
-    """What all errors of bestarm's own have in common: catch it to catch any of them."""
+    """The base class of bestarm's own errors: catch it to catch any of them."""
 
 
 class EvaluationError(BestarmError):
@@ -22,4 +22,4 @@ class StoreError(BestarmError):
 
 
 class AssumptionWarning(UserWarning):
-    """The scores do not look like what the test assumes. What was warned of is also in ``result.warnings``."""
+    """The scores do not look like what the test assumes. The warnings of a race are also in ``result.warnings``."""

@@ -39,7 +39,7 @@ class PlannedRule:
 class Plan:
     """What a pilot says about a race like it; its text form is a table.
 
-    ``median_range`` holds nine tenths of the medians that pilots resampled from this one predict for the sharp rule:
+    ``median_range`` holds nine tenths of the medians that pilots resampled from this one predict for that rule:
     how far the prediction depends on which items the pilot happened to have. It is a bootstrap, not a guarantee.
     """
 
@@ -52,7 +52,7 @@ class Plan:
 
     @property
     def median(self) -> float:
-        """The median number of evaluations of the sharp rule."""
+        """The median number of evaluations of the rule of `bestarm.race`."""
         return self.rules[0].evaluations[0.5]
 
     @property
@@ -168,9 +168,9 @@ def _planned_rules(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # resampled items are discrete whatever the scores are
         rules = (
-            _planned("sharp, as bestarm.race", sharp, TableArms(scores), repetitions, seed),
+            _planned("the rule of bestarm.race", sharp, TableArms(scores), repetitions, seed),
             _planned("the paper's rule", ruled, TableArms(scores), repetitions, seed + 1),
-            _planned("sharp, different items for each arm", sharp, UnpairedArms(scores), repetitions, seed + 2),
+            _planned("the same, different items for each arm", sharp, UnpairedArms(scores), repetitions, seed + 2),
         )
         return rules, _medians_of_pilots(sharp, scores, rules[0].evaluations[0.5], seed + 3)
 
@@ -193,7 +193,7 @@ def _planned(rule: str, algorithm: Algorithm, arms: Arms, repetitions: int, seed
 
 
 def _evaluations(algorithm: Algorithm, arms: Arms, repetitions: int, seed: int, max_rounds: int) -> NDArray[np.float64]:
-    """The evaluations of so many races, infinite where one did not end."""
+    """The evaluations of each race, infinite where one did not end."""
     limited = replace(algorithm, max_rounds=max_rounds)  # type: ignore[type-var]
     games = simulate(limited, arms, repetitions=repetitions, seed=seed)
     return np.where(games.answered, games.queries, np.inf)

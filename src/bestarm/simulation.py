@@ -66,9 +66,9 @@ class Simulation:
     Attributes
     ----------
     queries, rounds : number of queries and of rounds
-    winners : the arm returned (of a game that ended by its budget: the candidate with the largest mean)
+    winners : the arm returned (for a game that ran out of budget: the candidate with the largest mean)
     candidates : which arms were still candidates at the end, shape (games, K)
-    contradictions : whether a round beat every candidate that was left
+    contradictions : whether every remaining candidate was beaten in the same round
     reasons : why the game ended (empty where the rewards of a pool ran out before)
 
     """
@@ -101,7 +101,7 @@ class Simulation:
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Whether the game ended with an answer, not by its budget or for want of rewards."""
+        """Whether the game ended with an answer, not because its budget or its rewards ran out."""
         answered: NDArray[np.bool_] = ~np.isin(self.reasons, ("", "budget"))
         return answered
 
@@ -109,8 +109,8 @@ class Simulation:
     def errors(self) -> NDArray[np.bool_]:
         """Whether the guarantee was broken.
 
-        Of a game that gave an answer: the arm returned is worse than the best (by more than epsilon, if there is one).
-        Of one that did not, because of its budget: no best arm is among its candidates.
+        For a game that gave an answer: the arm returned is worse than the best (by more than epsilon, if there is one).
+        For one that ran out of budget: no best arm is among its candidates.
         """
         means, epsilon = self.arms.means, self.algorithm.start(self.arms.n_arms).guarantee.epsilon
         lost = ~np.any(self.candidates[:, means == means.max()], axis=1)

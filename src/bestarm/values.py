@@ -29,7 +29,14 @@ def equal_values(self: Any, other: Any) -> bool:
     )
 
 
+def hash_of_values(self: Any) -> int:
+    """The hash that goes with it, where all values have one. To be used as ``__hash__``."""
+    return hash(tuple(getattr(self, field.name) for field in fields(self)))
+
+
 def _same(one: Any, other: Any) -> bool:
     if hasattr(one, "dtype"):
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    return bool(one == other)
+    if type(one) is tuple and type(other) is tuple:
+        return len(one) == len(other) and all(map(_same, one, other))
+    return one is other or bool(np.all(one == other))

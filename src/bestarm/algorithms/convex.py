@@ -28,8 +28,8 @@ class ConvexBAI:
     delta : accepted probability of a wrong answer, in (0, 1)
     comparison : `Portfolio` (default, sharp), or `ConvexBernstein`, the paper's
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
-    epsilon : the game also ends when the leader is shown to be within epsilon of every candidate (`Portfolio` only)
-    max_rounds, max_queries : the game ends with all candidates before it would exceed these
+    epsilon : the game also ends once the leader is shown to be within epsilon of every candidate (`Portfolio` only)
+    max_rounds, max_queries : the game stops, undecided, before it would exceed these
     check_growth : `ConvexBernstein` looks again when the rounds have grown by this factor. Looking less often is sound:
         it can only delay an elimination, by about this factor of its round, or longer where a crossing does not last.
         The default costs well under 1% of the queries; 1 looks in every round

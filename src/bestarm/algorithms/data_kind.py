@@ -49,7 +49,6 @@ class DataWatch:
 
     def __init__(self, bounds: tuple[float, float] | None) -> None:
         self._bounds = bounds
-        self._values: set[float] = set()
         self._rows: list[NDArray[np.float64]] = []
         self._seen = 0
         self.judgement: str | None = None
@@ -58,35 +57,29 @@ class DataWatch:
         """Take the rewards of these arms in further rounds; False once there is nothing more to look for."""
         first = rows[: LOOK - self._seen]
         self._seen += len(first)
-        if self._bounds is None:
-            for row in first:
-                self._values.update(row[arms].tolist())
-                if len(self._values) > FEW_VALUES:
-                    return False
-        else:
-            kept = np.full(first.shape, np.nan)
-            kept[:, arms] = first[:, arms]
-            self._rows.append(kept)
+        kept = np.full(first.shape, np.nan)
+        kept[:, arms] = first[:, arms]
+        self._rows.append(kept)
         if self._seen < LOOK:
             return True
         self._judge()
         return False
 
     def _judge(self) -> None:
-        if self._bounds is None:
-            self.judgement = few_values_warning()
-            return
+        """Judge the arms that were queried all along, so that it does not matter in which blocks the rows came."""
         rows = np.concatenate(self._rows)
         rows = rows[:, ~np.isnan(rows).any(axis=0)]
-        if rows.shape[1] < 2:
-            return
-        spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
-        if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
-            self.judgement = small_spread_warning(self._bounds)
+        if self._bounds is None:
+            if rows.size > 0 and np.unique(rows).size <= FEW_VALUES:
+                self.judgement = few_values_warning()
+        elif rows.shape[1] > 1:
+            spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
+            if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
+                self.judgement = small_spread_warning(self._bounds)
 
 
 def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None, n_rounds: int) -> None:
-    """Refuse rewards that are not finite or out of bounds; so many rounds came before them."""
+    """Refuse rewards that are not finite or out of bounds; ``n_rounds`` rounds came before them."""
     from bestarm.kernels import all_within
 
     low, high = bounds or (-LARGEST, LARGEST)

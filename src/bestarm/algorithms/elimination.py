@@ -101,7 +101,7 @@ class EliminationGame(Game):
 
     @property
     def contradiction(self) -> Elimination[int] | None:
-        """None, or the evidence against `best`, if a round beat every candidate that was left."""
+        """None, or the evidence against `best`, if every remaining candidate was beaten in the same round."""
         standing = self.candidates
         return self._record(standing[0]) if self._board.beaten_round[standing[0]] else None
 
@@ -138,7 +138,7 @@ class EliminationGame(Game):
         return self.evidence.no_disqualification
 
     def withdraw(self, arm: int) -> None:
-        """Query an arm no more, though it may still be the best: what is known of it stays as it is.
+        """Query an arm no more, though it may still be the best: what is known about it is kept.
 
         For rounds whose arms somebody else has chosen, from the past alone: a record that is played again. While a
         candidate is withdrawn the game does not end within epsilon or with its pool: nobody was compared with it.
@@ -178,7 +178,7 @@ class EliminationGame(Game):
 def comparison_game(
     comparison: Comparison, goal: Goal, n_arms: int, max_rounds: int | None, max_queries: int | None
 ) -> EliminationGame:
-    """A game by a comparison and what is wanted of it."""
+    """A game played with this comparison for this goal."""
     guarantee = Guarantee(goal.delta, comparison.assumption, goal.epsilon, goal.indifference_zone, comparison.pool)
     watch = DataWatch(comparison.bounds)
     evidence = comparison.evidence(n_arms, goal)

@@ -19,8 +19,8 @@ Rewards = NDArray[np.float64]
 class Game:
     """The state of one game. As it is, it queries all arms in every round and never ends.
 
-    A kind of game says what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
-    it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. All else follows.
+    A subclass defines what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
+    it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. Everything else follows.
 
     Rewards must lie in the ``bounds``, if there are any; a ``watch`` warns where the first rounds look wrong.
 
@@ -58,7 +58,7 @@ class Game:
         self._counts = np.zeros(n_arms, dtype=np.int64)
         self._watch = watch
         self._asked: Arms | None = None
-        self.warnings: list[str] = []  # what was warned of: rewards that do not look as the comparison assumes
+        self.warnings: list[str] = []  # about rewards that do not look the way the comparison assumes
 
     def __repr__(self) -> str:
         where = f"round {self.n_rounds:,}, {self.n_queries:,} queries, {self.reason or 'running'}"
@@ -88,7 +88,7 @@ class Game:
 
     @property
     def contradiction(self) -> Elimination[int] | None:
-        """None, or the evidence against `best`, if a round beat every candidate that was left.
+        """None, or the evidence against `best`, if every remaining candidate was beaten in the same round.
 
         The candidate with the largest mean then stays. Under the assumptions this happens only on the event of
         probability delta on which the guarantee may fail: read it as a warning.
@@ -143,7 +143,7 @@ class Game:
 
     @property
     def regret_bound(self) -> float | None:
-        """How much better than `best` any arm can still be, at level delta, at any time and for free.
+        """How much better than `best` any arm can still be, with probability at least ``1 - delta``, at all times.
 
         With probability at least ``1 - delta``, in all rounds at once, the best arm is a candidate and no arm is better
         than the leader by more than this (Hsu's comparison with the best), with an indifference zone only if the best
@@ -249,7 +249,7 @@ class Game:
         return used
 
     def disqualify(self, arm: int) -> None:
-        """Take an arm out that cannot be evaluated: from the round now asked on it is neither queried nor compared.
+        """Take out an arm that cannot be evaluated: from the current round on it is neither queried nor compared.
 
         With probability at least ``1 - delta`` the best of all arms is a candidate or was disqualified. Arms that it
         eliminated stay out. (The decision may rest on the round now asked: `docs/theory.md`.)

@@ -50,7 +50,7 @@ class KimNelson:
     Parameters
     ----------
     delta : accepted probability of a wrong answer, in (0, 1) and below ``(K - 1) / 2``
-    indifference_zone : the smallest lead worth detecting, above 0
+    indifference_zone : assume that the best arm leads by at least this much, above 0
     min_rounds : rounds before the first look, at least 2
 
     References

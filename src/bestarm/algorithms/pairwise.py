@@ -21,8 +21,8 @@ class PairwiseBAI:
     **Guarantee.** Under the assumptions of the comparison, and with one best arm, the best arm stays a candidate
     through the whole game with probability at least ``1 - delta``, whatever ``keep``. So a game that is decided names
     it, and a game that ends by its budget has it among the candidates. With ``epsilon`` the arm returned is
-    epsilon-optimal with probability at least ``1 - delta``. With ``indifference_zone`` all this holds under the promise
-    that the best arm leads by at least the zone; without the promise nothing is guaranteed. Proofs: ``docs/theory.md``.
+    epsilon-optimal with probability at least ``1 - delta``. With ``indifference_zone`` all this holds if the best
+    arm leads by at least the zone; otherwise nothing is guaranteed. Proofs: ``docs/theory.md``.
 
     Parameters
     ----------
@@ -30,9 +30,10 @@ class PairwiseBAI:
     comparison : who beats whom: `StudentMixture` (default) for Gaussian rewards, `Betting` for bounded ones, or the
         paper's own `GaussianBernstein` and `EmpiricalBernstein`
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
-    epsilon : the game also ends when the leader is shown to be within epsilon of every candidate, in units of rewards
-    indifference_zone : smallest lead worth detecting, in units of rewards: smaller ones are not told apart, so ties end
-    max_rounds, max_queries : the game ends with all candidates before it would exceed these
+    epsilon : the game also ends once the leader is shown to be within epsilon of every candidate, in units of rewards
+    indifference_zone : assume that the best arm leads by at least this much, in units of rewards; if it does not,
+        nothing is guaranteed. Smaller leads are not told apart, so games between equal arms end
+    max_rounds, max_queries : the game stops, undecided, before it would exceed these
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.values import equal_values
+from bestarm.values import equal_values, hash_of_values
 
 Arm = TypeVar("Arm")
 
@@ -26,7 +26,7 @@ class Reason(StrEnum):
 
     @property
     def answers(self) -> bool:
-        """Whether a race that ended so has its answer."""
+        """Whether a race that ended for this reason has its answer."""
         return self in (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED)
 
 
@@ -38,13 +38,16 @@ class Lead(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Elimination(Generic[Arm]):
     """An arm that was beaten: in which round, by whom, and by how much its boundary was exceeded.
 
     Arms are numbers in a game and labels in the result of a race. Where a convex combination of arms beat it,
     ``weights`` holds those above zero by arm, and ``by`` is the heaviest.
     """
+
+    __eq__ = equal_values
+    __hash__ = hash_of_values
 
     arm: Arm
     round: int
@@ -69,7 +72,7 @@ class Guarantee(NamedTuple):
 
     ``assumption`` completes the sentence "This assumes that ..."; ``delta`` is NaN where nothing is promised.
     ``epsilon`` is how far behind the best the answer may be; with an ``indifference_zone`` all holds only if the best
-    leads by as much; with a ``pool`` the best is the arm with the largest mean over its so many items.
+    leads by that much; with a ``pool`` the best is the arm with the largest mean over its items.
     """
 
     delta: float

@@ -23,7 +23,7 @@ class GaussianIntervals:
     """``mean +- alpha sqrt(2 f(alpha) Vhat_i)`` with ``alpha = sqrt(log(4 K t (t + 1) / delta) / (t - 1))``, t >= 2."""
 
     bounds: ClassVar[None] = None
-    assumption: ClassVar[str] = "the items are independent of each other and the scores of each arm Gaussian"
+    assumption: ClassVar[str] = "the items are independent of each other and the scores of each arm are Gaussian"
 
     def boundary(
         self, rounds: NDArray[np.float64], n_arms: int, delta: float
@@ -62,7 +62,7 @@ class VarianceRace:
     **Guarantee.** Rounds independent and identically distributed, one best arm; rewards Gaussian, or in [0, 1] with
     ``rewards="bounded"``: with probability at least ``1 - delta`` all intervals hold at all times and the best arm
     stays. Gaussian: Chernoff's bound with the variance bounded by Lemma K.7 of the paper, three events of probability
-    ``delta / (4 K t (t + 1))`` an arm and round. Bounded: the empirical Bernstein bound, which fails with probability
+    ``delta / (4 K t (t + 1))`` per arm and round. Bounded: the empirical Bernstein bound, which fails with probability
     ``3 exp(-x)``.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Known variances, as the algorithms that are told them take them."""
+"""Known variances, as settings of the algorithms that need them."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from bestarm.checks import check_n_arms, finite_vector, refuse_first
 KnownVariances = float | tuple[float, ...]
 
 KNOWN_VARIANCES = (
-    "the items are independent of each other and the scores of each arm Gaussian, or sub-Gaussian, with at most the "
+    "the items are independent of each other and the scores of each arm are Gaussian or sub-Gaussian, with at most the "
     "variance given"
 )
 

@@ -68,7 +68,7 @@ class BernoulliArms(JointLaw):
         refuse_first("means", mu, (mu <= 0) | (mu >= 1), "must lie strictly between 0 and 1")
         best = int(mu.argmax())
         if np.count_nonzero(mu == mu[best]) > 1:
-            raise ValueError(f"means must have one largest entry, {float(mu[best])!r} is there more than once")
+            raise ValueError(f"means must have one largest entry, {float(mu[best])!r} appears more than once")
         V = finite_vector("difference_variances", difference_variances)
         if V.shape != mu.shape:
             raise ValueError(f"difference_variances must have {mu.size} entries as means has, got {V.size}")

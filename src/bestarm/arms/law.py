@@ -1,4 +1,4 @@
-"""The joint law of the rewards of one round, and what all kinds of arms share."""
+"""The joint distribution of the rewards of one round, and what all kinds of arms share."""
 
 from __future__ import annotations  # numpy.random is loaded when first used
 

@@ -24,13 +24,13 @@ UNDECIDED = 3
 FAILED = 4
 INTERRUPTED = 130
 EXIT_CODES = (
-    "Exit codes: 0 answered, 1 a check says no, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
+    "Exit codes: 0 answered, 1 a check failed, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
     "failed, 130 interrupted."
 )
 RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
 
 app = typer.Typer(
-    help="Which of my K options is best? Evaluates them on the same items, drops those that are beaten, and stops.",
+    help="Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -51,7 +51,7 @@ def main(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Which of my K options is best? Evaluates them on the same items, drops those that are beaten, and stops."""
+    """Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops."""
 
 
 def remark(text: str, kind: str = "", style: str = "") -> None:
@@ -100,7 +100,7 @@ def as_typed(message: str) -> str:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """What users can put right as one sentence, and warnings as one line."""
+    """Show errors that users can fix as one sentence, and warnings as one line."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
@@ -124,7 +124,7 @@ def show_result(result: RaceResult[Any], as_json: bool) -> None:
     if as_json:
         console.file.write(result.to_json() + "\n")
     else:
-        answer, *rest = sentences(result)
+        answer, *rest = map(as_typed, sentences(result))
         console.print(Text.assemble((answer, "bold"), *(f" {sentence}" for sentence in rest)), highlight=False)
         console.print(cost(result), highlight=False)
         console.print(rich_table(result))
@@ -140,9 +140,23 @@ def exit_code(result: RaceResult[Any]) -> int:
 def write_page(result: RaceResult[Any], page: Path, source: Path | None) -> None:
     """Write the page of a result, but never over the file that the result is from."""
     if source is not None and page.exists() and source.exists() and page.samefile(source):
-        raise ValueError(f"{page} is the file that the race is from: give the page another name")
+        raise ValueError(f"{page} is the file that the race was read from: give the page another name")
     result.to_html(page)
     remark(f"Wrote {page}.")
+
+
+def check_page(page: Path | None) -> None:
+    """Refuse a page that cannot be written, before a race is run for it."""
+    if page is not None and (page.is_dir() or not page.parent.is_dir()):
+        what = "is a folder" if page.is_dir() else "is in a folder that does not exist"
+        raise ValueError(f"the page cannot be written to {page}: it {what}")
+
+
+def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
+    """Say how a saved race goes on that has no answer yet."""
+    if store is not None and not result.answered:
+        more = " --max-evaluations MORE" if result.reason == "budget" else ""
+        remark(f"to continue: bestarm resume {store}{more}")
 
 
 def finish(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
+from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, items_file, race_options
 from bestarm.inputs.programs import TIMEOUT, Measured
 from bestarm.racing.origins import CommandsOrigin
@@ -14,7 +14,7 @@ from bestarm.racing.origins import CommandsOrigin
 
 @dataclass(frozen=True)
 class Programs:
-    """What is measured of programs, and how long they may take."""
+    """What is measured, and how long a program may take."""
 
     score: Annotated[
         Measured,
@@ -35,7 +35,9 @@ def commands(
     course: Course,
     shown: Output,
 ) -> None:
-    """Which program is best? Run without a shell, on the same items, in a random order inside each round.
+    """Which program is best? Runs them without a shell, on the same items, in a random order inside each round.
+
+    For times, items are drawn again and again; equally fast programs never end without a budget or `--epsilon`.
 
     Fastest: `bestarm commands "gzip -kc {item}" "xz -kc {item}" --items files.txt --epsilon 0.001`
 
@@ -43,7 +45,9 @@ def commands(
     """
     origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
     with clear_errors():
+        check_page(shown.report)
         less = aim.lower_is_better or measured.score == "time"
         options = race_options(aim, course, bounds, lower_is_better=less)
         result = origin.race(programs, options, progress=not shown.quiet)
+        hint_to_continue(result, course.store)
         finish(result, shown.as_json, shown.report, course.store)

@@ -17,7 +17,7 @@ from bestarm.inputs.tables import Missing, ScoreTable
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Delta = Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")]
-Seed = Annotated[int, typer.Option(help="Seed of the order of the items.")]
+Seed = Annotated[int, typer.Option(help="Seed for the order of the items, or for fresh seeds.")]
 ItemsFile = Annotated[
     Path | None,
     typer.Option(
@@ -82,8 +82,8 @@ class Columns:
     """Where the scores of a table are."""
 
     item_column: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
-    arm_column: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the arms.")] = None
-    score_column: Annotated[str | None, typer.Option(help="Of a long table: the column that holds the scores.")] = None
+    arm_column: Annotated[str | None, typer.Option(help="For a long table: the column that holds the arms.")] = None
+    score_column: Annotated[str | None, typer.Option(help="For a long table: the column that holds the scores.")] = None
     missing: Annotated[
         Missing,
         typer.Option(

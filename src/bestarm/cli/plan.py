@@ -19,12 +19,12 @@ from bestarm.cli.options import Aim, Bounds, Columns, Json, grouped, interval
 )
 @grouped
 def plan(
-    pilot: Annotated[Path, typer.Argument(help="Scores of some items: .csv, .tsv, .jsonl or .parquet.")],
+    pilot: Annotated[Path, typer.Argument(help="Scores on a few items, as .csv, .tsv, .jsonl, .ndjson or .parquet.")],
     *,
     columns: Columns,
     bounds: Bounds = None,
     aim: Aim,
-    repetitions: Annotated[int, typer.Option(help="Races of each rule on resampled items.")] = 200,
+    repetitions: Annotated[int, typer.Option(help="Number of simulated races per rule.")] = 200,
     as_json: Json = False,
 ) -> None:
     """How many evaluations will a race like this pilot need?

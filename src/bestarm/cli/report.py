@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import bestarm
-from bestarm.cli.app import SAVED, app, clear_errors, show_result, write_page
+from bestarm.cli.app import SAVED, app, check_page, clear_errors, show_result, write_page
 from bestarm.cli.options import Json, RaceFile
 
 
@@ -21,6 +21,7 @@ def report(
     Example: `bestarm report race.sqlite -o race.html`
     """
     with clear_errors():
+        check_page(output)
         result = bestarm.load_result(file)
         write_page(result, output, file)
     if as_json:

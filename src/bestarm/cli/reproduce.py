@@ -12,10 +12,10 @@ from bestarm.checks import check_count
 from bestarm.cli.app import RESEARCH, app, clear_errors
 from bestarm.cli.options import Delta
 
-reproduce = typer.Typer(help="Run an experiment of the paper.", no_args_is_help=True)
+reproduce = typer.Typer(help="Reproduce the paper's Figure 1, or study its Convex-BAI.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce", rich_help_panel=RESEARCH)
 
-Seed = Annotated[int, typer.Option(help="Seed of all games.")]
+Seed = Annotated[int, typer.Option(help="Seed for all games.")]
 Folder = Annotated[Path, typer.Option(help="Folder for the table (.csv) and the picture (.png).")]
 
 
@@ -39,8 +39,13 @@ def figure1(
     repetitions: Annotated[int, typer.Option(help="Games for each bar.")] = 100,
     delta: Delta = 0.1,
     seed: Seed = 0,
-    keep: Annotated[float, typer.Option(help="How long Pairwise-BAI+ queries a dropped arm; 82 in the theorem.")] = 2.0,
-    sharp: Annotated[bool, typer.Option("--sharp", help="Add the Student mixture, same guarantee.")] = False,
+    keep: Annotated[
+        float,
+        typer.Option(
+            help="Pairwise-BAI+ queries a dropped arm up to this multiple of its last round; 82 in the theorem."
+        ),
+    ] = 2.0,
+    sharp: Annotated[bool, typer.Option("--sharp", help="Add the Student mixture, with the same guarantee.")] = False,
     output: Folder = Path("figures"),
 ) -> None:
     """Figure 1: mean queries of the paper's algorithms against correlation and against clusters."""

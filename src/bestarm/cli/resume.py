@@ -1,6 +1,6 @@
 """`bestarm resume`: continue a saved race."""
 
-from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, remark
+from bestarm.cli.app import EXIT_CODES, SAVED, app, check_page, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import MaxEvaluations, Output, RaceFile, announce_items, grouped
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import origin_of
@@ -18,14 +18,15 @@ def resume(
 ) -> None:
     """Continue a saved race that was started from the command line.
 
-    Races that were started from Python continue when the same call of `bestarm.race` is made again.
+    Races started from Python are continued by making the same call in Python again.
     """
     with clear_errors():
+        check_page(shown.report)
         stored = read_store(file)
         source = present_settings(stored.settings)["source"]
         origin = origin_of(source)
         if origin is None:
-            raise ValueError(f"the race in {file} was started from Python: make the same call of bestarm.race again")
+            raise ValueError(f"the race in {file} was started from Python: make the same call there again")
         announce_items(source.get("items"))
         settings = RaceSettings.from_plain(stored.settings)
         options = Options(
@@ -37,6 +38,5 @@ def resume(
             store=file,
         )
         result = origin.race(stored.arms, options, progress=not shown.quiet)
-        if result.reason == "budget":
-            remark("the budget is spent: a larger --max-evaluations continues the race")
+        hint_to_continue(result, file)
         finish(result, shown.as_json, shown.report, file)

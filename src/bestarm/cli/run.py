@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
+from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, items_file, race_options
 from bestarm.racing.origins import FunctionOrigin
 
@@ -40,6 +40,8 @@ def run(
     where = items_file(items)
     origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
     with clear_errors():
+        check_page(shown.report)
         options = race_options(aim, course, bounds, rounds_in_flight=workers.rounds_in_flight)
         result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)
+        hint_to_continue(result, course.store)
         finish(result, shown.as_json, shown.report, course.store)

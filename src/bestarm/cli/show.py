@@ -1,7 +1,7 @@
 """`bestarm show`: a saved race."""
 
 import bestarm
-from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, warn
+from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish
 from bestarm.cli.options import Json, RaceFile
 
 
@@ -10,6 +10,4 @@ def show(file: RaceFile, as_json: Json = False) -> None:
     """Show a saved race, finished or not; the file is not changed."""
     with clear_errors():
         result = bestarm.load_result(file)
-    for text in result.warnings:
-        warn(text)
     finish(result, as_json)

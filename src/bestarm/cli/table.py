@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
+from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish
 from bestarm.cli.options import Aim, Columns, MaxEvaluations, Output, TableBounds, grouped, interval
 from bestarm.inputs.tables import Missing, ScoreTable, without_gaps
 from bestarm.racing.result import RaceResult
@@ -24,13 +24,14 @@ def table(
     max_evaluations: MaxEvaluations = None,
     shown: Output,
 ) -> None:
-    """Who is best in a recorded score table, and how few of the evaluations would have been enough?
+    """Which arm is best in a recorded score table, and how few of the evaluations would have been enough?
 
     Wide, one column per arm: `bestarm table scores.csv`
 
     Long, one row per score: `bestarm table runs.csv --item-column task --arm-column model --score-column accuracy`
     """
     with clear_errors():
+        check_page(shown.report)
         scores = columns.read(file)
         limits, goal = interval(bounds), vars(aim) | {"max_evaluations": max_evaluations}
         result = race_table(scores, bounds=limits, missing=columns.missing, **goal)

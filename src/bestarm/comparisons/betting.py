@@ -18,7 +18,7 @@ BETS = tuple(0.95 * 0.5**k for k in range(8))
 
 @dataclass(frozen=True, repr=False)
 class Betting:
-    """Bets on every difference, averaged over the opponents: for bounded rewards, whatever their law.
+    """Bets on every difference, averaged over the opponents: for bounded rewards, whatever their distribution.
 
     With rewards scaled to an interval of length one and ``D_s = X_j,s - X_i,s``, the wealth of the bet that ``j`` is
     better than ``i`` is ``W_ij = sum_g w_g prod_s (1 + lambda_g D_s)``. Arm ``i`` is out when the average of ``W_ij``

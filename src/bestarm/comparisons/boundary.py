@@ -132,7 +132,7 @@ class PairEvidence(BoundaryEvidence):
 
 
 class BoundaryComparison(ABC):
-    """What comparisons that are boundaries share. A kind of them is a frozen dataclass with a method ``boundary``."""
+    """What comparisons that are boundaries share. A subclass is a frozen dataclass with a method ``boundary``."""
 
     bounds: ClassVar[tuple[float, float] | None] = None
     pool: ClassVar[int | None] = None
@@ -143,7 +143,7 @@ class BoundaryComparison(ABC):
         return f"what {type(self).__name__} assumes holds (see its documentation)"
 
     def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same comparison: a boundary has bounds of its own or none, and is about the law of the scores."""
+        """The same comparison: a boundary has bounds of its own or none, and its target is no pool."""
         return self
 
     @abstractmethod

@@ -19,16 +19,25 @@ def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
 
 
 def check_comparison(comparison: Comparison) -> None:
-    """Refuse what is no comparison, or the class of one."""
+    """Refuse what is not a comparison, or is the class of one."""
     if getattr(comparison, "role", None) not in _WHAT or isinstance(comparison, type):
-        raise TypeError(f"comparison must be one such as {_SUCH_AS['pairs']}, got {comparison!r}")
+        raise TypeError(
+            f"comparison must be a comparison such as {_SUCH_AS['pairs']} (with brackets), got {comparison!r}"
+        )
+
+
+def check_adapts(comparison: Comparison) -> None:
+    """Refuse a comparison of a user's own that a race cannot tell anything."""
+    if not hasattr(comparison, "adapted"):
+        name = type(comparison).__name__
+        raise TypeError(f"{name} needs a method adapted(bounds, pool) to be raced with, as PairBoundary has one")
 
 
 def check_epsilon(epsilon: float, comparison: Comparison) -> None:
     """Refuse a tolerance that is below 0, or that the comparison cannot show."""
     check_at_least("epsilon", epsilon, 0)
     if epsilon > 0 and not comparison.supports_epsilon:
-        raise ValueError(f"epsilon needs a comparison that can show it, got epsilon={epsilon!r} with {comparison}")
+        raise ValueError(f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {comparison}")
 
 
 _WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}

@@ -29,7 +29,7 @@ class ConvexBernstein(ConvexBoundary):
 
         ``L = s log(1 / delta_t) + log(K - 1 choose s)``
 
-    (the cover of each support has dimension ``s``, and there are so many supports: ``docs/theory.md``).
+    (the cover of each support has dimension ``s``, and this is the number of supports: ``docs/theory.md``).
 
     **Guarantee.** Rounds independent and identically distributed, rewards in [0, 1], one best arm: with probability at
     least ``1 - delta`` no combination ever beats the best arm (Theorem B.1, Lemma C.2).

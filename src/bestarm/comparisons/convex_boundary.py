@@ -42,7 +42,7 @@ class ConvexBoundary(BoundaryComparison):
 
     The weights ``w`` on other arms beat arm ``i`` when ``<w, mean> - mean_i > slope_t * sd(<w, X> - X_i) + offset_t``;
     with probability at least ``1 - delta`` no weights may ever beat the best arm. Where ``sparsity`` is a number, only
-    combinations of so many arms count.
+    combinations of at most that many arms count.
     """
 
     role: ClassVar[Role] = "combinations"

@@ -23,7 +23,7 @@ class Goal(NamedTuple):
 
 
 class Evidence(ABC):
-    """What a game has learned about its arms, on a board. A kind of evidence says how rounds are played."""
+    """What a game has learned about its arms, on a board. A subclass defines how rounds are played."""
 
     no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
 
@@ -110,7 +110,7 @@ class Comparison(Protocol):
         """The same comparison for a race whose scores lie in these bounds, and whose items are a pool of this size.
 
         None where there are no bounds or there is no pool. What was set on the comparison itself stays as it is, and a
-        comparison that has no use for bounds or a pool leaves them.
+        comparison that has no use for bounds or a pool ignores them.
         """
         ...
 
@@ -123,12 +123,12 @@ class Comparison(Protocol):
 
 UNIT = (0.0, 1.0)  # the bounds of a comparison that was told no others
 GAUSSIAN = (
-    "the items are independent of each other and the differences of scores nearly Gaussian: strongly skewed or "
-    "discrete scores weaken the guarantee"
+    "the items are independent of each other and the differences between scores are nearly Gaussian (strongly "
+    "skewed or discrete scores weaken the guarantee)"
 )
 
 
 def bounded(bounds: tuple[float, float], pool: int | None = None) -> str:
     """The assumption of a test that needs bounds and nothing else."""
     items = "come in random order" if pool else "are independent of each other"
-    return f"all scores lie in [{bounds[0]:.12g}, {bounds[1]:.12g}] and the items {items}"
+    return f"all scores lie in [{bounds[0]:g}, {bounds[1]:g}] and the items {items}"

@@ -68,7 +68,7 @@ class WealthEvidence(Evidence):
         return self._seen[0][:n, a] - self._seen[0][:n, b]
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
-        """The largest lead of arm a over arm b that the wealth of their bets rules out to be smaller."""
+        """A lower confidence bound for the lead of arm a over arm b: the wealth of the bets rules out smaller leads."""
         differences, K = self._differences(a, b), self.board.arms.size
         if differences.size == 0:
             return -1.0 / self._betting.scale

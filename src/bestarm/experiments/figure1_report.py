@@ -40,8 +40,8 @@ def _lower_bounds(bars: Sequence[Bar]) -> list[float]:
 
 
 LOWER_BOUND_NOTE = (
-    "Lower bound: Theorem 6.2 with the variances of these arms, for the worst law of its class; "
-    "it is no bound for one instance such as these."
+    "Lower bound: Theorem 6.2 with the variances of these arms, for the worst distribution of its class; "
+    "it need not hold for a single instance such as these."
 )
 
 

@@ -287,7 +287,7 @@ HEADINGS = (
 
 
 def write_csv(results: Sequence[CellResult], path: Path) -> None:
-    """One row a cell."""
+    """One row per cell."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(HEADINGS)

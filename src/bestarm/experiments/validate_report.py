@@ -48,7 +48,7 @@ def validate_table(results: Sequence[CellResult], title: str) -> "Table":
 
 
 def present(results: Sequence[CellResult], folder: Path, console: "Console") -> bool:
-    """Write and print the cells, those whose assumptions are broken apart; whether the guarantee stands."""
+    """Write and print the cells, those with broken assumptions in a table of their own; does the guarantee stand?"""
     from rich.console import Console
 
     write_csv(results, folder / "validate.csv")

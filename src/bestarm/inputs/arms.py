@@ -43,7 +43,7 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
                 f"arm {arm} has no name of its own ({short(name)}): give arms as a mapping, {{'name': ..., ...}}"
             )
         if name in names[:arm]:
-            raise ValueError(f"arms must have different names, {name!r} is there more than once")
+            raise ValueError(f"arms must have different names, but {name!r} appears more than once")
     if len(names) < 2:
         raise ValueError(f"there must be at least two arms to compare, got {len(names)}")
     return RaceArms(labels, names, values)

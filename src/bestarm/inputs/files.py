@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from bestarm.inputs.tables import ScoreTable, to_score
+from bestarm.inputs.texts import counted
 
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 LONGEST_CELL = 2**31 - 1
+LONG = " (one row per score? then name item_column, arm_column and score_column)"
 
 Cells = Sequence[Any]
 
@@ -27,7 +29,8 @@ def read_table(
     """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
 
     Wide: one row per item, one column per arm; ``item_column`` names the column that holds the items. If it is left
-    out, a first column is taken for it that is called item, id, index, instance or nothing, or that holds no number.
+    out, the first column is used if it is called item, id, index or instance, has no name, holds no numbers, or just
+    counts the rows.
     Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score.
     """
     path, item, arm, score = Path(path), item_column, arm_column, score_column
@@ -37,7 +40,7 @@ def read_table(
         raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
     if len(set(header)) < len(header):
         twice = next(name for k, name in enumerate(header) if name in header[:k])
-        raise ValueError(f"the columns of {path} must have different names, {twice!r} is there more than once")
+        raise ValueError(f"the columns of {path} must have different names, but {twice!r} appears more than once")
     if not rows:
         raise ValueError(f"{path} has no rows: there must be one for each {'score' if arm else 'item'}")
     for name in filter(None, (item, arm, score)):
@@ -49,7 +52,8 @@ def read_table(
         if item is not None and arm is not None and score is not None:
             return _long(header, rows, item, arm, score)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        long = "" if arm or "must be a number" not in str(error) else LONG
+        raise ValueError(f"{path}: {error}{long}") from error
     raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
 
 
@@ -75,9 +79,13 @@ def _read_delimited(path: Path, delimiter: str) -> tuple[list[str], list[Cells]]
     if not lines:
         raise ValueError(f"{path} is empty: its first line must name the columns")
     header, rows = lines[0], lines[1:]
+    if len(header) == 1 and ";" in header[0]:
+        raise ValueError(f"the columns of {path} seem to be separated by semicolons: save it with commas")
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
-            raise ValueError(f"row {number} of {path} has {len(row)} cells, but there are {len(header)} columns")
+            raise ValueError(
+                f"row {number} of {path} has {counted(len(row), 'cell')}, but there are {len(header)} columns"
+            )
     return header, list(rows)
 
 
@@ -97,7 +105,9 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             except json.JSONDecodeError as error:
                 raise ValueError(f"line {number} of {path} is not JSON: {error}") from error
             if not isinstance(record, dict):
-                raise ValueError(f"line {number} of {path} must be an object of columns, got {line.strip()[:40]!r}")
+                raise ValueError(
+                    f"line {number} of {path} must be a JSON object, one entry per column, got {line.strip()[:40]!r}"
+                )
             yield record
 
 
@@ -142,8 +152,15 @@ def _names_at(header: list[str], rows: list[Cells]) -> int | None:
         return None
     cells = [row[0] for row in rows]
     names = not any(map(_is_number, cells)) and not all(cell in (None, "") for cell in cells)
+    names = names or _counts_up(cells)
     items = header[0].strip().lower() in ITEM_NAMES or names
     return 0 if items else None
+
+
+def _counts_up(cells: Cells) -> bool:
+    """Whether a column only numbers its rows, whatever it is called: such numbers are no scores."""
+    start = 0 if str(cells[0]) == "0" else 1
+    return len(cells) > 2 and [str(cell) for cell in cells] == [str(k) for k in range(start, start + len(cells))]
 
 
 def _is_number(cell: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The items of a race: in which order they come, and how they are called in files and messages."""
+"""The items of a race: in which order they come, and what they are called in files and messages."""
 
 import hashlib
 import json
@@ -40,10 +40,10 @@ def items_in_order(items: Sequence[Any] | Iterable[Any] | None, seed: int) -> It
     if items is None:
         return Items("seeds", _seeds(seed))
     if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
-        raise TypeError(f"items must be a sequence or an iterator of items, got {short(repr(items))}")
+        raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
     if not hasattr(items, "__len__"):
         if not isinstance(items, Iterable):
-            raise TypeError(f"items must be a sequence or an iterator of items, got {short(repr(items))}")
+            raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
         return Items("stream", iter(items))
     pool = items if isinstance(items, Sequence) else _listed(items)
     if len(pool) < 2:
@@ -107,8 +107,13 @@ def digest(texts: Iterable[str]) -> str:
 
 def read_items(path: Path) -> list[str]:
     """The lines of a file, or of standard input, that are not empty: one item per line."""
+    if str(path) != STDIN and not path.is_file():
+        raise ValueError(f"there is no file {path}, or it is a directory")
     try:
         text = sys.stdin.buffer.read().decode() if str(path) == STDIN else path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
-    return [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines and str(path) == STDIN:
+        raise ValueError("there are no items on standard input: pipe them in, one per line (to resume, the same ones)")
+    return lines

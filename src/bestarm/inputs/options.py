@@ -1,4 +1,4 @@
-"""The options of a race: which there are, their defaults, and the algorithm that they ask for."""
+"""The options of a race: their names, their defaults, and the algorithm that they ask for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.checks import check_at_least, check_bounds, check_count, check_delta
 from bestarm.comparisons import Betting, Comparison, StudentMixture
-from bestarm.comparisons.checks import check_comparison
+from bestarm.comparisons.checks import check_adapts, check_comparison
 from bestarm.comparisons.student_mixture import MIN_ROUNDS
 from bestarm.inputs.plain import check_algorithm
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 OnError = Literal["raise", "worst", "disqualify"]
 DELTA = 0.05
+MOST_DELTA = 0.5  # more is nearly always a confidence, given by mistake
 
 
 class _Aim(TypedDict, total=False):
@@ -62,7 +63,7 @@ class RaceOptions(_Aim, _Test, _Course, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a race: what is not among them is refused. None is what nobody has given."""
+    """The options of a race: what is not among them is refused. None means not given."""
 
     delta: float | None = None
     bounds: tuple[float, float] | None = None
@@ -98,6 +99,9 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
     epsilon = 0.0 if options.epsilon is None else options.epsilon
     zone = 0.0 if options.indifference_zone is None else options.indifference_zone
     check_delta(delta)
+    if delta > MOST_DELTA:
+        sure = "delta is the accepted probability of a wrong answer, at most 0.5 in a race"
+        raise ValueError(f"{sure}, got {delta!r}: for 95% certainty give 0.05")
     check_at_least("epsilon", epsilon, 0)
     check_at_least("indifference_zone", zone, 0)
     comparison = _comparison(options, pool)
@@ -120,6 +124,7 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
         gaussian = StudentMixture(min_rounds=MIN_ROUNDS if options.min_rounds is None else options.min_rounds)
         return gaussian if bounds is None else Betting(bounds, pool=pool)
     check_comparison(options.comparison)
+    check_adapts(options.comparison)
     return options.comparison.adapted(bounds, pool)
 
 
@@ -129,14 +134,14 @@ def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
     inside = getattr(algorithm, "comparison", None)
     if options.comparison is not None and options.comparison != inside:
         raise ValueError(
-            f"there is comparison={options.comparison!r} beside algorithm={algorithm!r}: leave algorithm out, or make "
-            "the comparison one of its settings"
+            f"comparison={options.comparison!r} is given together with algorithm={algorithm!r}: leave algorithm out, "
+            "or make the comparison one of its settings"
         )
     owners = {"delta": algorithm, "epsilon": algorithm, "indifference_zone": algorithm, "min_rounds": inside}
     for name, owner in owners.items():
-        given, own = getattr(options, name), getattr(owner, name, None)
+        given, own = getattr(options, name), getattr(owner, name, getattr(algorithm, name, None))
         if given is not None and given != own:
             if own is None:
-                raise ValueError(f"{algorithm!r} has no setting {name}, got {name}={given!r} beside it")
+                raise ValueError(f"{algorithm!r} has no setting {name}, got {name}={given!r} together with it")
             raise ValueError(f"{name} is {given!r} here and {own!r} in {algorithm!r}: give it in one place")
     return algorithm

@@ -28,9 +28,11 @@ def renamed(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_algorithm(algorithm: Any) -> None:
-    """Refuse what is no algorithm, or the class of one."""
+    """Refuse what is not an algorithm, or is the class of one."""
     if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
-        raise TypeError(f"algorithm must be one such as bestarm.algorithms.PairwiseBAI(0.05), got {algorithm!r}")
+        raise TypeError(
+            f"algorithm must be an algorithm such as bestarm.algorithms.PairwiseBAI(0.05), got {algorithm!r}"
+        )
 
 
 def encode(value: Any) -> Any:
@@ -46,7 +48,7 @@ def encode(value: Any) -> Any:
 
 
 def not_plain(value: Any) -> str | None:
-    """What in some settings cannot be kept in a file, or None: two races with other settings must not look the same."""
+    """What in some settings cannot be kept in a file, or None: races with different settings must not look the same."""
     if is_dataclass(value) and not isinstance(value, type):
         parts = {f"{type(value).__name__}.{field.name}": getattr(value, field.name) for field in fields(value)}
     elif isinstance(value, np.ndarray | tuple | list):
@@ -60,7 +62,7 @@ def not_plain(value: Any) -> str | None:
 
 
 def _kind(value: Any) -> dict[str, Any]:
-    """The class of a value; a user's own may be called as one of bestarm."""
+    """The class of a value; a user's own may have the same name as one of bestarm's."""
     own = {} if type(value).__module__.startswith("bestarm.") else {"own": True}
     return {"type": type(value).__name__} | own
 
@@ -79,18 +81,41 @@ def decode(plain: Any) -> Any:
         if is_dataclass(getattr(module, kind)) and hasattr(getattr(module, kind), method)
     }
     if name not in known or plain.get("own"):
-        raise ValueError(f"the algorithm of this race, {name}, is not one of bestarm: continue it from Python")
+        raise ValueError(
+            f"the algorithm of this race, {name}, is not one of bestarm's own: continue the race from Python"
+        )
     return known[name](**{inner: decode(part) for inner, part in renamed(name, plain).items() if inner != "type"})
 
 
-def flat(plain: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Settings within settings under their own names: what users call delta is the algorithm's."""
+def up_to_date(plain: Any) -> Any:
+    """Plain settings as this version writes them: present names, and a default for what is missing.
+
+    A user's own settings stay as they are, but for the settings of bestarm within them.
+    """
+    if isinstance(plain, list):
+        return [up_to_date(part) for part in plain]
+    if not isinstance(plain, dict):
+        return plain
+    present = {name: up_to_date(part) for name, part in renamed(plain["type"], plain).items()}
+    return present if _has_own(present) else encode(decode(present))
+
+
+def _has_own(plain: Any) -> bool:
+    """Whether settings of a user are among these."""
+    if isinstance(plain, list):
+        return any(map(_has_own, plain))
+    return isinstance(plain, dict) and ("own" in plain or any(map(_has_own, plain.values())))
+
+
+def flat(plain: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Settings within settings, each with the way to it."""
     for name, value in plain.items():
+        where = (*path, name)
         if isinstance(value, Mapping):
-            yield name, value.get("type")
-            yield from flat({inner: part for inner, part in value.items() if inner not in ("type", "own")})
+            yield where, value.get("type")
+            yield from flat({inner: part for inner, part in value.items() if inner not in ("type", "own")}, where)
         else:
-            yield name, value
+            yield where, value
 
 
 def jsonable(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Programs that give a score: run without a shell, with a time-out, and what they print read."""
+"""Programs that give a score: run without a shell, with a timeout, and what they print read."""
 
 import os
 import re
@@ -45,7 +45,7 @@ class Command:
         except OSError as error:
             raise CommandError(f"{words[0]!r} cannot be run: {error}") from error
         except subprocess.TimeoutExpired as error:
-            raise CommandError(f"it took longer than the time-out of {self.timeout:g} seconds") from error
+            raise CommandError(f"it took longer than the timeout of {self.timeout:g} seconds") from error
         seconds = time.perf_counter() - begun
         if returncode != 0:
             raise CommandError(f"exit code {returncode}{_tail(complained)}")
@@ -53,7 +53,7 @@ class Command:
 
 
 def _run(words: list[str], timeout: float, folder: str | None) -> tuple[int, bytes, bytes]:
-    """Run a program to its end: exit code, output, errors. If that is not awaited, all that it started is killed."""
+    """Run a program to its end: exit code, output, errors. If the wait is cut short, all it started is killed."""
     process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
         words,
         stdin=subprocess.DEVNULL,
@@ -91,7 +91,7 @@ Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
 
 @dataclass(frozen=True)
 class Measure:
-    """What is measured of programs, and how they are run."""
+    """What is measured, and how programs are run."""
 
     score: Measured = "time"
     timeout: float = TIMEOUT
@@ -102,13 +102,13 @@ class Measure:
         check_positive("timeout", self.timeout)
 
     def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
-        """The commands by name, split into words as a shell would, but nothing else of a shell."""
+        """The commands by name, split into words as a shell would, without any other shell features."""
         if isinstance(commands, str):
             raise ValueError(f"commands must be a sequence of commands, got the string {commands!r}")
         named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
         if not isinstance(commands, Mapping) and len(named) < len(commands):
             twice = next(command for k, command in enumerate(commands) if command in commands[:k])
-            raise ValueError(f"commands must be different, {twice!r} is there more than once")
+            raise ValueError(f"commands must be different, but {twice!r} appears more than once")
         return {name: self._command(name, command, with_items) for name, command in named.items()}
 
     def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:

@@ -19,7 +19,7 @@ Outcome = float | EvaluationError
 
 
 def listed(value: Any, arms: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """What a function that takes all arms returned, in their order; nothing if it is no collection."""
+    """What a function that takes all arms returned, in their order; nothing if it is not a collection."""
     if isinstance(value, Mapping):
         return [
             value[arm] if hashable(arm) and arm in value else value.get(name)
@@ -34,7 +34,7 @@ def is_failure(outcome: Outcome) -> "TypeIs[EvaluationError]":
 
 
 def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item: str) -> Outcome:
-    """What somebody tells of an evaluation: a score, or an exception in place of one."""
+    """What was told about an evaluation: a score, or an exception in place of one."""
     if isinstance(value, EvaluationError):
         return value
     if isinstance(value, Exception):
@@ -53,7 +53,7 @@ def failed_call(name: str, item: str, error: Exception, tried: str = "") -> Eval
 
 
 def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: str) -> Outcome:
-    """The value as a float, or the failure that it is no finite number within the bounds."""
+    """The value as a float, or the failure that it is not a finite number within the bounds."""
     try:
         score = float(value) if not isinstance(value, str | bytes) else None
     except Exception:  # whatever the conversion of the user's type raises: it is no number

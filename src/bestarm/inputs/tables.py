@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -53,6 +54,8 @@ class ScoreTable:
 
 def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
     """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists."""
+    if isinstance(frame, str | Path):
+        raise TypeError(f"scores must be a table, got the text {str(frame)!r}: read a file with bestarm.read_table")
     if isinstance(frame, ScoreTable):
         if arms is not None:
             raise ValueError("this table already has column names: leave arms= out")
@@ -83,7 +86,7 @@ def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
         raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {scores.shape}")
     names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
     if len(names) != scores.shape[1]:
-        raise ValueError(f"arms must name the {scores.shape[1]} columns, got {len(names)} names")
+        raise ValueError(f"arms must name the {scores.shape[1]} columns, got {counted(len(names), 'name')}")
     return ScoreTable(tuple(names), _numbered(len(scores)), scores)
 
 
@@ -117,7 +120,9 @@ def to_score(value: Any, row: int, column: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"row {row}, column {column!r} must be a number, got {value!r}") from error
+        raise ValueError(
+            f"row {row}, column {column!r} must be a number, or empty if missing, got {value!r}"
+        ) from error
 
 
 def _numbered(n_items: int) -> tuple[str, ...]:
@@ -125,7 +130,7 @@ def _numbered(n_items: int) -> tuple[str, ...]:
 
 
 def table_bounds(table: ScoreTable) -> tuple[float, float]:
-    """From the smallest to the largest score."""
+    """The range of the scores in a table."""
     if np.isnan(table.scores).all():
         raise ValueError("the table has no score in it")
     low, high = float(np.nanmin(table.scores)), float(np.nanmax(table.scores))
@@ -154,7 +159,7 @@ def without_gaps(
         return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores))
     row, column = (int(place) for place in np.argwhere(gaps)[0])
     raise ValueError(
-        f"{int(gaps.sum()):,} of {gaps.size:,} cells are missing (the first in row {row + 1}, column "
+        f"cells are missing: {int(gaps.sum()):,} of {gaps.size:,} (the first in row {row + 1}, column "
         f"{table.arms[column]!r}): count them as the worst score with missing='worst', or use only the "
         f"{counted(int((~gaps.any(axis=1)).sum()), 'complete row')} with missing='drop'"
     )
@@ -168,6 +173,6 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> None:
     if outside.size:
         row, column = (int(place) for place in outside[0])
         raise ValueError(
-            f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}), the first in row "
-            f"{row + 1}, column {table.arms[column]!r}: {table.scores[row, column]:g}"
+            f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}) (the first in row "
+            f"{row + 1}, column {table.arms[column]!r}: {table.scores[row, column]:g})"
         )

@@ -1,10 +1,10 @@
-"""How things of the user are called in text."""
+"""Names for the user's objects in text."""
 
 from typing import Any
 
 
 def name_of(arm: Any) -> str:
-    """The name of an arm as text: of functions and classes their own."""
+    """The name of an arm as text; for functions and classes, their own name."""
     if isinstance(arm, str):
         return str(arm)  # texts that claim to be markup too
     name = getattr(arm, "__name__", None)
@@ -12,7 +12,7 @@ def name_of(arm: Any) -> str:
 
 
 def counted(n: int, what: str) -> str:
-    """So many of something: "1 round", "2,000 rounds"."""
+    """A number with its noun: "1 round", "2,000 rounds"."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 

@@ -1,4 +1,4 @@
-"""Races on real arms, in parallel, durable, to be continued and shown: what results hold, and what a store must do.
+"""Races on real arms: what results hold, and what a store must do.
 
 The calls themselves, `race`, `race_table`, `race_commands`, `Race` and `load_result`, are in `bestarm`.
 """

@@ -1,4 +1,4 @@
-"""The race as ask and tell: rounds out, scores in, in whatever order they come."""
+"""The race as ask and tell: it gives rounds and takes scores, in whatever order they come."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +21,17 @@ from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
 from bestarm.racing.store import Store, StoredRace, check_stored
 from bestarm.racing.summary import Standing, standing, summarise
+from bestarm.values import equal_values, hash_of_values
 
 Arm = TypeVar("Arm")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Round(Generic[Arm]):
     """A round to evaluate: its number, its item, and the arms whose scores are wanted."""
+
+    __eq__ = equal_values
+    __hash__ = hash_of_values
 
     number: int
     item: Any
@@ -42,7 +46,7 @@ class Race(Generic[Arm]):
 
     The arms of round ``r`` are decided from the rounds up to ``r - rounds_in_flight``, and rounds are absorbed in the
     order asked: the course of a race is a function of its settings, its seed and the scores, never of the order in
-    which these come. All rounds decided count as spent, also those still out when the race ends. Options as in
+    which these come. All rounds decided count as spent, also those in flight when the race ends. Options as in
     `bestarm.race`; ``rounds_in_flight`` is 1 by default. Use it from one thread.
 
     Examples
@@ -68,7 +72,7 @@ class Race(Generic[Arm]):
 
     @classmethod
     def begun(cls, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> Self:
-        """A race that somebody will evaluate."""
+        """A race from options that are known; for code that evaluates it."""
         race = cls.__new__(cls)
         race._begin(arms, items, options)
         return race
@@ -76,8 +80,11 @@ class Race(Generic[Arm]):
     def _begin(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
         self.entrants = race_arms(arms)
         given = items_in_order(items, options.seed)
-        settings = race_settings(options, given, digest(self.entrants.names))
-        self.state = RaceState(start_game(settings, len(self.entrants.names), options.bounds), settings, given.order)
+        settings, n_arms = race_settings(options, given, digest(self.entrants.names)), len(self.entrants.names)
+        usual = options.rounds_in_flight is None and settings.rounds_in_flight > 1
+        if usual and not settings.algorithm.start(n_arms).works_ahead:
+            settings = replace(settings, rounds_in_flight=1)
+        self.state = RaceState(start_game(settings, n_arms, options.bounds), settings, given.order)
         self._store: Store | None = None
         if options.store is None:
             self.state.decide()
@@ -90,7 +97,7 @@ class Race(Generic[Arm]):
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """All arms, those that have left too."""
+        """All arms, including those that have left."""
         return self.entrants.labels
 
     @property
@@ -119,8 +126,8 @@ class Race(Generic[Arm]):
     def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
         """Take scores of a round, by arm, in one call or several. A refused call changes nothing.
 
-        An exception in place of a score reports a failure, as does a value that is no finite number within the bounds:
-        ``on_error`` says what follows. Scores that come after the end are kept in the store and not used.
+        An exception in place of a score reports a failure, as does a value that is not a finite number within the
+        bounds: ``on_error`` says what follows. Scores that come after the end are kept in the store and not used.
         """
         opened = self._asked_round(asked.number if isinstance(asked, Round) else asked)
         check_mapping("scores", scores, "arms to scores")
@@ -129,9 +136,9 @@ class Race(Generic[Arm]):
             arm = self.entrants.find(label)
             name = self.entrants.names[arm]
             if arm not in opened.asked:
-                raise ValueError(f"arm {name!r} was not asked in round {opened.number}")
+                raise ValueError(f"arm {name!r} was not asked for in round {opened.number}")
             if arm not in opened.wanted or arm in outcomes:
-                raise ValueError(f"the score of arm {name!r} in round {opened.number} was told before")
+                raise ValueError(f"the score of arm {name!r} in round {opened.number} was already told")
             outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.text)
         if self.state.settings.on_error == "raise":
             for arm, outcome in outcomes.items():
@@ -143,7 +150,7 @@ class Race(Generic[Arm]):
         """The round of this number, if it was asked and is not complete."""
         state = self.state
         if 1 <= number <= state.game.n_rounds:
-            raise ValueError(f"round {number} is complete: all its scores were told before")
+            raise ValueError(f"round {number} is complete: all its scores have already been told")
         if not state.open or number > state.open[-1].number or number < 1:
             raise ValueError(f"there is no round {number} to tell: call ask() first")
         opened = state.find(number)
@@ -222,7 +229,7 @@ class Race(Generic[Arm]):
         return standing(self.state, self.entrants)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -242,8 +249,8 @@ class Race(Generic[Arm]):
             algorithm = self.state.settings.algorithm
             if (what := not_plain(algorithm)) is not None:
                 raise TypeError(
-                    f"{algorithm!r} cannot be kept in a store: it must be a frozen dataclass of numbers, texts, tuples "
-                    f"or dataclasses of them ({what})"
+                    f"{algorithm!r} cannot be kept in a store: it must be a frozen dataclass of numbers, strings, "
+                    f"tuples or dataclasses of them ({what})"
                 )
             stored = store.load()
             if stored is not None:
@@ -264,20 +271,20 @@ class Race(Generic[Arm]):
             self.state.settings = replace(self.state.settings, rounds_in_flight=before["rounds_in_flight"])
         now = self.state.settings.to_plain()
         if stored.arms != self.entrants.names:
-            arms = f"its arms are {_list(stored.arms)}, now they are {_list(self.entrants.names)}"
-            raise StoreError(f"{store} holds a race of other arms: {arms}")
+            arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"
+            raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
         was, is_now = ((given or {}).get("score") for given in (before["source"], options.origin))
-        if was != is_now:
-            raise StoreError(f"{store} holds a race with other settings: score is {was!r} there and {is_now!r} now")
+        changed = f"score was {was!r} when the race began and is {is_now!r} now" if was != is_now else None
         try:
-            if (changed := difference(before, now)) is not None:
-                raise StoreError(f"{store} holds a race with other settings: {changed}")
+            changed = changed or difference(before, now)
         except (ValueError, TypeError) as error:  # an algorithm that this version does not know
             raise StoreError(f"the race in {store} cannot be continued: {error}") from error
+        if changed is not None:
+            raise StoreError(f"{store} holds another race (give another file, or the same settings): {changed}")
         try:
             self.state.restore(stored.record)
         except StoreError as error:
-            raise StoreError(f"the race in {store} cannot be continued, {error}") from error
+            raise StoreError(f"the race in {store} cannot be continued: {error}") from error
         store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
         store.save_eliminations(self.state.game.eliminations)
 

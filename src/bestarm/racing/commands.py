@@ -1,4 +1,4 @@
-"""A race of programs on disk: on the same items, in a random order inside each round."""
+"""A race of programs: on the same items, in a random order inside each round."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -27,9 +27,9 @@ def race_commands(
 ) -> RaceResult[str]:
     """Which program is best? Runs them on the same items, one after the other, in a random order inside each round.
 
-    What disturbs a machine for a while disturbs all programs of a round, and cancels in their differences. That is the
-    paired race; the guarantee is that of `bestarm.race`, and for times, which have no natural bounds, that of nearly
-    Gaussian differences. Programs that are equally fast are never told apart: give ``epsilon`` or ``max_evaluations``.
+    What disturbs a machine for a while disturbs all programs of a round, and cancels in their differences. The
+    guarantee is that of `bestarm.race`; times have no natural bounds, so for them differences must be nearly Gaussian.
+    Programs that are equally fast are never told apart: give ``epsilon`` or ``max_evaluations``.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def race_commands(
         commands, as text or as lists of words
     items : each takes the place of ``{item}``. Times differ whenever a run is repeated, so for them a sequence is drawn
         from with replacement, as long as the race lasts; otherwise as in `bestarm.race`
-    score : ``"time"``, the wall time in seconds, of which less is better; or ``"stdout"``, the last number printed
-    timeout : seconds after which a program and all that it started is killed, and its evaluation has failed
-    folder : where the programs run; by default here
-    lower_is_better : by default for times only
+    score : ``"time"``, the wall time in seconds, less is better; or ``"stdout"``, the last number printed
+    timeout : seconds after which a program and everything it started are killed, and the evaluation counts as failed
+    folder : where the programs run; by default the current folder
+    lower_is_better : by default True for times, False otherwise
     retries, progress : as in `bestarm.race`
     options : ``delta``, ``bounds``, ``epsilon``, ``indifference_zone``, ``max_evaluations``, ``on_error``, ``store``,
         ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from bestarm.checks import check_count
+from bestarm.checks import check_count, check_flag
 from bestarm.errors import BestarmError, EvaluationError
 from bestarm.inputs.scores import Outcome, checked_score, failed_call, is_failure, listed, named
+from bestarm.inputs.texts import counted
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
@@ -18,7 +19,7 @@ REAL = (-sys.float_info.max, sys.float_info.max)
 
 
 class ProgramEndError(BestarmError):
-    """A coroutine asked for the end of the program: an event loop must not see that itself, it would hang."""
+    """A coroutine asked for the end of the program: an event loop must not see that itself: it would hang."""
 
 
 class Call(NamedTuple):
@@ -49,6 +50,8 @@ class Evaluation:
     def check(self) -> None:
         """Refuse a function that cannot be called with what it will be given."""
         check_count("retries", self.retries, least=0)
+        check_flag("jointly", self.jointly)
+        check_flag("shuffle_arms", self.shuffled)
         given = "arms, item" if self.jointly else "arm, item"
         if not callable(self.function):
             raise TypeError(f"evaluate must be a function of ({given}), got {self.function!r}")
@@ -60,7 +63,9 @@ class Evaluation:
             signature.bind(None, None)
         except TypeError as error:
             name = getattr(self.function, "__name__", "evaluate")
-            raise TypeError(f"evaluate is called as {name}({given}), but it is {name}{signature}: {error}") from error
+            raise TypeError(
+                f"evaluate is called as {name}({given}), but its signature is {name}{signature}: {error}"
+            ) from error
 
     @property
     def awaited(self) -> bool:
@@ -80,7 +85,7 @@ class Evaluation:
         return checked_score(value, self.bounds, name, text)
 
     def __call__(self, call: Call) -> list[Outcome]:
-        """The scores of the arms of a call, or what went wrong, after so many attempts."""
+        """The scores of the arms of a call, or what went wrong, after at most ``retries + 1`` attempts."""
         for attempt in range(self.retries + 1):
             try:
                 value = self.function(call.values if self.jointly else call.values[0], call.item)
@@ -122,7 +127,7 @@ class Evaluation:
         except Exception as error:  # whatever a generator of the user does
             return _failed(call, error)
         if len(values) != len(call.arms):
-            wanted = f"must return {len(call.arms)} scores, one for each arm it is given, got {value!r}"
+            wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given, got {value!r}"
             return [EvaluationError(f"{named('arms', call.text)} {wanted}") for _ in call.arms]
         return [
             checked_score(part, self.bounds, name, call.text) for part, name in zip(values, call.names, strict=True)

@@ -114,7 +114,7 @@ class _Runner:
     pausing: Pausing
 
     def one_by_one(self) -> None:
-        """Evaluate here, one call after the other; a round is stored as a whole unless it takes long or fails."""
+        """Evaluate here, one call after the other; a round is stored as a whole unless it is slow or fails."""
         race = self.race
         while not race.finished:
             for todo in race.ask():
@@ -196,7 +196,7 @@ class _Runner:
 
 
 def _refuse_the_end(future: Future[list[Outcome]], number: int) -> None:
-    """Raise what ends the race as a whole, while all that is done is still to be kept."""
+    """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
     error = future.exception()
     if isinstance(error, BrokenExecutor):
         raise BrokenExecutor(f"the executor broke down while it evaluated round {number}: {error}") from error

@@ -1,4 +1,4 @@
-"""Where a race on disk came from, and how it is run again: what `bestarm resume` needs."""
+"""Where a saved race came from, and how it is run again: what `bestarm resume` needs."""
 
 import importlib
 import sys
@@ -32,7 +32,7 @@ class Origin(Protocol):
 
 @dataclass(frozen=True)
 class FunctionOrigin:
-    """A function that is named, on the lines of a file."""
+    """A function given by its name, evaluated on the lines of a file."""
 
     function: str  # module:function
     items: str | None
@@ -108,6 +108,8 @@ def imported(name: str, folder: str) -> Callable[..., Any]:
     module_name, _, function_name = name.partition(":")
     if not module_name or not function_name:
         raise ValueError(f"the function must be given as module:function, got {name!r}")
+    if module_name.endswith(".py"):
+        raise ValueError(f"the function must be given as module:function without .py, got {name!r}")
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:

@@ -1,10 +1,11 @@
-"""How a race stands: by the numbers of its arms, and of each arm by its label."""
+"""How a race stands: as a whole (arms by number), and for each arm (by label)."""
 
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from bestarm.algorithms import Elimination, Reason
 from bestarm.racing.replay import Failure
+from bestarm.values import equal_values, hash_of_values
 
 Arm = TypeVar("Arm")
 Status = Literal["best", "within epsilon", "tied", "leader", "candidate", "out", "disqualified"]
@@ -44,9 +45,12 @@ class Outcome:
         return "best" if reason.answers else "leader"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Disqualification(Generic[Arm]):
     """An arm that could not be evaluated: in which round, why, and whom it had eliminated before."""
+
+    __eq__ = equal_values
+    __hash__ = hash_of_values
 
     arm: Arm
     round: int
@@ -54,7 +58,7 @@ class Disqualification(Generic[Arm]):
     had_eliminated: tuple[Arm, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArmRecord(Generic[Arm]):
     """What a race knows about one arm.
 
@@ -62,6 +66,9 @@ class ArmRecord(Generic[Arm]):
     while there is none, ``"out"`` or ``"disqualified"`` for arms that left. ``mean`` is over the ``n_items`` that the
     arm was evaluated on; ``behind`` is how far it is behind the leader on the items that both share.
     """
+
+    __eq__ = equal_values
+    __hash__ = hash_of_values
 
     arm: Arm
     status: Status

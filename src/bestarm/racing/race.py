@@ -16,7 +16,7 @@ from bestarm.racing.store import Store
 
 
 def race(  # noqa: PLR0913 - the one place where all options are said and described
-    evaluate: Callable[..., Any],
+    evaluate: Callable[[Any, Any], Any],
     *,
     arms: Mapping[Arm, Any] | Iterable[Arm],
     items: Iterable[Any] | None = None,
@@ -45,7 +45,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     test: with ``bounds``, scores within them and items drawn independently or a pool in random order
     (`bestarm.comparisons.Betting`); without, jointly Gaussian scores of independent items
     (`bestarm.comparisons.StudentMixture`). With ``epsilon`` the arm returned is within epsilon of the best with that
-    probability. Rounds are counted in the order asked, whatever time they take.
+    probability. Rounds are counted in the order asked, however long they take.
 
     Parameters
     ----------
@@ -53,34 +53,34 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
         arms it is given (a sequence in their order, or a mapping); may be ``async def``
     arms : what to choose from: names or other objects; or a mapping of names to what `evaluate` is given for them
     items : a sequence is a finite pool, shuffled by the seed and used without replacement; with bounds the answer is
-        about the mean over it (without bounds its items are taken as a sample; what is exact when all are used is the
-        mean over the pool). Any other iterable is a stream. None gives each round a fresh seed, below 2**32
+        about the mean over it (without bounds its items count as a sample; once all are used, the means over the pool
+        are known exactly). Any other iterable is a stream. None gives each round a fresh seed, below 2**32
     delta : accepted probability of a wrong answer; 0.05 unless given
     bounds : the interval that all scores lie in, if there is one: the guarantee then needs no other assumption about
         their distribution
     lower_is_better : for times, costs and losses
     epsilon : stop once the leader is shown to be at most this far from the best
-    indifference_zone : an assumption, that the best leads by at least this much; otherwise nothing is guaranteed.
-        Smaller leads are not told apart, so that ties end
+    indifference_zone : assume that the best leads by at least this much; if it does not, nothing is guaranteed.
+        Smaller leads are not told apart, so that races between equal arms end
     max_evaluations : stop, undecided, before exceeding this many evaluations
     executor : any `concurrent.futures.Executor`: threads, processes, Dask's ``Client.get_executor()``
     rounds_in_flight : how many rounds are evaluated at a time: the arms of round ``r`` are decided from the rounds up
-        to ``r - rounds_in_flight``. 1 without an executor, 4 with one or ``async def``; a race that is continued keeps
-        its own
+        to ``r - rounds_in_flight``. Unless given: 1 without an executor, 4 with one or ``async def`` (1 if the
+        algorithm must see each round before the next); a race that is continued keeps its own
     retries : how often an evaluation that failed is tried again, after 0.1, 0.2, 0.4, ... seconds
     on_error : if an evaluation fails (an exception, or a value that is not a finite number within the bounds):
         ``"raise"`` stops the race; ``"worst"`` counts it as the worst score, which needs bounds; ``"disqualify"`` takes
         the arm out, and the guarantee becomes that the best of all arms stays or was disqualified
     store : an SQLite file in which every score is durable before it counts; if it exists, its race is continued. Or an
         object of your own that keeps races (`bestarm.racing.Store`)
-    seed : of the order of a pool, or of the fresh seeds
+    seed : for the order of a pool, or for the fresh seeds
     progress : show who is still in while the race runs (on a terminal's standard error)
     comparison : another test, such as `bestarm.comparisons.Portfolio`; the race gives it the bounds, the number of
         items, ``delta``, ``epsilon`` and the zone
     algorithm : another algorithm, with all its settings, for research; ``delta``, ``bounds`` and the like are then its
-        own, and what is given here must not differ
+        own, and anything given here must agree with them
     jointly : `evaluate` takes all arms of a round at once
-    min_rounds : without bounds, nobody is dropped before this round; 10 unless given
+    min_rounds : without bounds, no arm is dropped before this round; 10 unless given
     shuffle_arms : evaluate the arms of each round in a random order (by the seed), where the order may matter to scores
 
     Ctrl-C ends a race with all scores kept and a result that says what is known so far.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.errors import BestarmError
+from bestarm.inputs.texts import counted
 
 # As a store takes and gives them.
 RoundRow = tuple[int, str, int]  # round, item as text, how many arms were asked
@@ -54,7 +55,7 @@ class Record:
             items[number - 1], asked[number - 1] = item, n_asked
         values = np.array([row[2] for row in scores], dtype=np.float64)  # None is NaN
         if any(scores[k][2] is not None for k in np.flatnonzero(~np.isfinite(values)).tolist()):
-            raise RecordError("there are scores that are no finite numbers")
+            raise RecordError("there are scores that are not finite numbers")
         for number, arm, score, failure in scores:
             if score is None or failure is not None:
                 record.failures.setdefault(number, {})[arm] = failure or "it failed"
@@ -67,7 +68,7 @@ class Record:
 
     @classmethod
     def of_table(cls, scores: NDArray[np.float64], counts: NDArray[np.int64], items: Sequence[str]) -> Self:
-        """The record of rows that were all there, of which each arm used so many from the first on."""
+        """The record of a complete table, of which each arm used its first rows: ``counts`` says how many."""
         record, n_rounds = cls(), len(scores)
         used = np.arange(n_rounds)[:, None] < counts
         n_asked = used.sum(axis=1)
@@ -94,7 +95,7 @@ class Record:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<record of {self.n_rounds:,} rounds, {len(self._scores):,} evaluations>"
+        return f"<record of {counted(self.n_rounds, 'round')}, {counted(len(self._scores), 'evaluation')}>"
 
     @property
     def n_rounds(self) -> int:
@@ -103,7 +104,7 @@ class Record:
 
     @property
     def n_whole(self) -> int:
-        """How many rounds from the first on have all their scores or failures."""
+        """How many rounds, counted from the first, are complete."""
         held = np.diff(np.array(self._ends))
         whole = (held == np.array(self._n_asked)) & (held > 0)
         return self.n_rounds if whole.all() else int(whole.argmin())
@@ -113,7 +114,7 @@ class Record:
         return int(sum(self._n_asked[:last]))
 
     def open(self, item: str, arms: Sequence[int]) -> int:
-        """Add a round; the place of its first score."""
+        """Add a round; returns the place of its first score."""
         first = len(self._scores)
         self.items.append(item)
         self._n_asked.append(len(arms))
@@ -151,7 +152,7 @@ class Record:
         return {arm: text for arm, text in failures.items() if math.isnan(scores[arm])}
 
     def all_disqualifying(self) -> dict[int, dict[int, str]]:
-        """The same of all rounds, by round."""
+        """The arms of each round that failed and have no score, and why, by round."""
         by_round = {number: self.disqualifying(number) for number in self.failures}
         return {number: failures for number, failures in by_round.items() if failures}
 
@@ -170,7 +171,7 @@ class Record:
         return np.bincount(np.array(self._arms[: self._ends[last]], dtype=np.int64), minlength=n_arms)
 
     def all_of(self, n_arms: int) -> bool:
-        """Whether all scores are of so many arms."""
+        """Whether every score is of one of ``n_arms`` arms."""
         arms = np.array(self._arms, dtype=np.int64)
         return bool(np.all((arms >= 0) & (arms < n_arms)))
 

@@ -53,14 +53,14 @@ def tell_round(
     if wanted != arms:
         places = {arm: place for place, arm in enumerate(arms)}
         if missing := [arm for arm in wanted if arm not in places]:
-            raise StoreError(f"it is damaged: scores are missing, of arm {missing[0]}")
+            raise StoreError(f"it is damaged: scores of arm {missing[0]} are missing")
         told = told[[places[arm] for arm in wanted]]
     if game.shrinks:
         game.tell(told)
     elif wanted:
         game.tell(told, wanted)
     else:
-        raise EvaluationError("no arm of a round is left that could be evaluated")
+        raise EvaluationError("all arms of a round were disqualified: none is left to evaluate")
 
 
 def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:
@@ -79,7 +79,7 @@ def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Fai
 
 
 def replay(game: Game, record: Record, failures: Failures, last: int, lower_is_better: bool) -> list[Failure]:
-    """Play a game from where it stands through the rounds of a record up to the last; who was disqualified on the way.
+    """Play a game from where it stands through the rounds of a record up to the last; returns who was disqualified.
 
     The game may have other rules than the race had; it must want no more than was scored.
     """

@@ -1,4 +1,4 @@
-"""What a race has found: the answer, why, for how much, and how sure."""
+"""What a race has found: the answer, why, at what cost, and how sure."""
 
 import math
 import warnings
@@ -43,7 +43,7 @@ class RaceResult(Generic[Arm]):
     saved : the share of evaluations that was not needed, where the race is answered and the number of items is known
     arms, means, counts : the arms, and of each its mean and its number of items
     scores, items : all scores, one row per round and one column per arm (NaN where not asked); the items of the rows
-    warnings : what was warned of while the race ran: scores that do not look as the test assumes
+    warnings : given while the race ran: scores that do not look the way the test assumes
     settings : all that decides the course of the race besides its scores
     bounds : the interval that scores had to lie in, if there was one
     guarantee : what the race promises, and what it assumes
@@ -114,7 +114,7 @@ class RaceResult(Generic[Arm]):
 
     @property
     def contradiction(self) -> Elimination[Arm] | None:
-        """The evidence against the leader, if a round beat every candidate that was left."""
+        """The evidence against the leader, if every remaining candidate was beaten in the same round."""
         against = self.outcome.contradiction
         return None if against is None else self._labelled(against)
 
@@ -278,7 +278,7 @@ class RaceResult(Generic[Arm]):
         return pd.DataFrame(self.to_records()).set_index("arm")
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """All but the single scores as JSON, written to a file if one is given; what is not a number is null."""
+        """Everything but the individual scores as JSON, written to a file if one is given; NaN becomes null."""
         from bestarm.report.as_json import result_json
 
         text = result_json(self)
@@ -287,7 +287,7 @@ class RaceResult(Generic[Arm]):
         return text
 
     def plot(self) -> "Figure":
-        """Who left when and beaten by whom, and the leader's lead over the rounds, as a matplotlib figure."""
+        """Which arm left when and which arm beat it, and the leader's lead over the rounds, as a matplotlib figure."""
         from bestarm.report.figure import race_figure
 
         return race_figure(self)

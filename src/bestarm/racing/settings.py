@@ -8,7 +8,7 @@ from bestarm.algorithms import Algorithm, Game
 from bestarm.checks import check_bounds, check_choice, check_count, check_flag
 from bestarm.inputs.items import Items, Kind
 from bestarm.inputs.options import OnError, Options, choose_algorithm
-from bestarm.inputs.plain import FORMAT, decode, encode, flat, renamed
+from bestarm.inputs.plain import FORMAT, decode, encode, flat, renamed, up_to_date
 from bestarm.values import shortest_call
 
 
@@ -35,7 +35,7 @@ class RaceSettings:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "RaceSettings":
-        """The inverse of `to_plain`; ValueError for an algorithm that is not of bestarm."""
+        """The inverse of `to_plain`; ValueError for an algorithm that is not one of bestarm's."""
         present = present_settings(plain)
         values = {field.name: present[field.name] for field in fields(cls)}
         return cls(**values | {"algorithm": decode(present["algorithm"])})
@@ -70,7 +70,7 @@ def start_game(settings: RaceSettings, n_arms: int, bounds: tuple[float, float] 
     if settings.on_error == "worst" and game.bounds is None:
         raise ValueError("on_error='worst' needs bounds=(low, high): without them there is no worst score")
     if settings.on_error == "disqualify" and game.no_disqualification is not None:
-        need = "on_error='disqualify' needs an algorithm that compares arms pair by pair, as PairwiseBAI"
+        need = "on_error='disqualify' needs an algorithm that compares arms pair by pair, such as PairwiseBAI"
         raise ValueError(f"{need}: {game.no_disqualification}")
     if settings.rounds_in_flight > 1 and not game.works_ahead:
         name, ahead = type(settings.algorithm).__name__, settings.rounds_in_flight
@@ -78,7 +78,7 @@ def start_game(settings: RaceSettings, n_arms: int, bounds: tuple[float, float] 
     if bounds is not None and check_bounds(bounds) != game.bounds:
         test = getattr(settings.algorithm, "comparison", settings.algorithm)
         own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
-        raise ValueError(f"bounds={_interval(bounds)} do not fit {test!r}, which {own}")
+        raise ValueError(f"bounds={_interval(bounds)} do not fit {test!r}, which {own}: leave one of the two out")
     pool = game.guarantee.pool
     if pool is not None and pool != settings.n_items:
         have = "there is no pool of items" if settings.n_items is None else f"there are {settings.n_items} items"
@@ -109,15 +109,13 @@ def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
 
     The budget may change: stopping is allowed at any time, so a larger one continues the same race.
     """
-    if not stored["algorithm"].get("own"):  # a setting that the file does not have has its default
-        stored = {**stored, "algorithm": encode(decode(stored["algorithm"]))}
+    stored = {**stored, "algorithm": up_to_date(stored["algorithm"])}
     if stored["items_digest"] != now["items_digest"] and stored["n_items"] == now["n_items"]:
         return "the items are not the same"
     compared = [name for name in now if name != "max_evaluations"]
-    flat_stored = dict(flat({name: stored[name] for name in compared}))
-    flat_now = dict(flat({name: now[name] for name in compared}))
-    for name in dict.fromkeys([*flat_stored, *flat_now]):
-        before, after = flat_stored.get(name), flat_now.get(name)
-        if before != after:
-            return f"{name} was {before!r} when the race began and is {after!r} now"
+    before, after = (dict(flat({name: plain[name] for name in compared})) for plain in (stored, now))
+    ways = sorted(dict.fromkeys([*before, *after]), key=lambda way: way[-1] not in ("n_items", "bounds"))
+    for way in ways:  # first what users gave, then what followed from it
+        if before.get(way) != after.get(way):
+            return f"{way[-1]} was {before.get(way)!r} when the race began and is {after.get(way)!r} now"
     return None

@@ -1,4 +1,4 @@
-"""A race on disk: one SQLite file that any SQL tool can read.
+"""A saved race: one SQLite file that any SQL tool can read.
 
 Tables: ``settings`` (name, value as JSON), ``arms`` (arm, name), ``rounds`` (round, item, how many arms were asked),
 ``scores`` (round, arm, score, failure) and ``eliminations`` (arm, round, by, margin, weights as JSON). The version of
@@ -127,13 +127,13 @@ class SQLiteStore:
             _write_settings(connection, settings)
 
     def save(self, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow]) -> None:
-        """Rounds that are new and scores, in one transaction: on disk when this returns."""
+        """Save new rounds and scores in one transaction: on disk when this returns."""
         with self._transaction() as connection:
             connection.executemany("INSERT INTO rounds VALUES (?, ?, ?)", rounds)
             connection.executemany("INSERT INTO scores VALUES (?, ?, ?, ?)", scores)
 
     def save_eliminations(self, eliminations: Iterable[Elimination[int]]) -> None:
-        """Who is out so far, for those who read the file with SQL; a race that is continued works them out anew."""
+        """Who is out so far, for those who read the file with SQL; a race that is continued recomputes them."""
         rows = [
             (int(out.arm), int(out.round), int(out.by), float(out.margin), out.weights and json.dumps(out.weights))
             for out in eliminations
@@ -147,7 +147,7 @@ class SQLiteStore:
         return None if self.new else _load(self._connection, self.path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
 
@@ -176,8 +176,8 @@ def read_store(path: str | Path) -> StoredRace:
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that changes nothing.
 
-    Without a write-ahead log nobody else is at work, and the file can be read as it is. With one, of a process that
-    works or was killed, its index is made for the time of reading.
+    Without a write-ahead log nobody else is at work, and the file can be read as it is. With one, left by a
+    process that is running or was killed, an index is made while reading.
     """
     if 0 < path.stat().st_size < SMALLEST:
         raise _no_race(path)
@@ -196,7 +196,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check_size(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that was cut off within a page: SQLite takes a shorter one for an empty one, and fills up others.
+    """Refuse a file that was cut off within a page: SQLite would treat a short one as empty, and pad others.
 
     The file is not opened here: to close it again would give up the locks that this process may hold on it.
     """
@@ -207,7 +207,7 @@ def _check_size(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
-    """Whether the file is empty, or was left so by a process that was killed while it made it."""
+    """Whether the file is empty, or was left empty by a process that was killed while creating it."""
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     return bool(tables == 0 and connection.execute("PRAGMA application_id").fetchone()[0] == 0)
 
@@ -226,7 +226,7 @@ def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
     elif health == "ok" and connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
         health = "there are scores without their round or arm"
     elif health == "ok" and connection.execute(NO_NUMBERS).fetchone() is not None:
-        health = "there are scores that are no finite numbers"
+        health = "there are scores that are not finite numbers"
     if health != "ok":
         raise damaged(path, health)
 
@@ -253,7 +253,7 @@ def _load(connection: sqlite3.Connection, path: Path) -> StoredRace:
 
 @contextmanager
 def _explaining(path: Path) -> Iterator[None]:
-    """Errors of SQLite in the words of somebody who has a file."""
+    """SQLite's errors, in terms of the file."""
     try:
         yield
     except sqlite3.Error as error:
@@ -273,4 +273,6 @@ def _no_race(path: Path) -> StoreError:
 
 
 def _unwritable(path: Path, error: Exception) -> StoreError:
-    return StoreError(f"the race cannot be stored in {path} ({error}): is the place writable, and is there room?")
+    return StoreError(
+        f"the race cannot be stored in {path} ({error}): is the folder writable, and is there space left on the disk?"
+    )

@@ -14,6 +14,7 @@ from bestarm.racing.replay import Failure, disqualify, replay, tell_round
 from bestarm.racing.settings import RaceSettings
 
 END = object()
+OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
 
 
 class OpenRound:
@@ -31,7 +32,7 @@ class OpenRound:
 
 
 class RaceState:
-    """A game, the record of what it was told, and the rounds that are out.
+    """A game, the record of what it was told, and the rounds in flight.
 
     The arms of round ``r`` are those that the game asks for when the rounds up to ``r - rounds_in_flight`` are
     absorbed; they count as spent from then on. Scores may come in any order, rounds are absorbed one after the other.
@@ -65,7 +66,8 @@ class RaceState:
         while not self.game.finished and self.ran_out is None and self.record.n_rounds < self.game.n_rounds + ahead:
             asked = self.game.ask().tolist()
             if limit is not None and self.spent + len(asked) > limit:
-                self.ran_out = Reason.BUDGET
+                used_up = self.settings.n_items is not None and self.record.n_rounds == self.settings.n_items
+                self.ran_out = Reason.ALL_ITEMS_USED if used_up else Reason.BUDGET
             elif (item := next(self._items, END)) is END:
                 self.ran_out = Reason.ALL_ITEMS_USED if self.settings.items == "pool" else Reason.RAN_OUT_OF_ITEMS
             else:
@@ -88,7 +90,7 @@ class RaceState:
             self.record.failures.setdefault(opened.number, {})[arm] = failure or "it failed"
 
     def absorb(self) -> int:
-        """Absorb the rounds that are complete, in their order, and decide as many new ones; how many there were."""
+        """Absorb the complete rounds in order and decide new ones; returns how many were absorbed."""
         absorbed = 0
         while not self.game.finished and self.open and not self.open[0].wanted:
             opened = self.open[0]
@@ -137,10 +139,10 @@ class RaceState:
         """The item of a round, which must be the one of the record."""
         item = next(self._items, END)
         if item is END:
-            raise StoreError(f"it is a race on other items: there is none for its round {number} now")
+            raise StoreError(f"its items were different: there is no item for round {number} now")
         before = past.items[number - 1]
         if before is not None and (text := item_text(item)) != before:
-            raise StoreError(f"it is a race on other items: that of round {number} was {before!r} and is {text!r} now")
+            raise StoreError(f"its items were different: the item of round {number} was {before!r} and is {text!r} now")
         return item
 
     def _fill(self, opened: OpenRound, past: Record) -> None:
@@ -148,7 +150,7 @@ class RaceState:
         before = past.items[opened.number - 1]
         arms = past.arms(opened.number)
         if (before is not None and before != opened.text) or not set(arms) <= set(opened.asked):
-            raise StoreError(f"it went another way in round {opened.number}: are the items the same?")
+            raise StoreError(f"it does not match the saved race from round {opened.number} on: are the items the same?")
         opened.stored = before is not None
         failures = past.failures.get(opened.number, {})
         for arm, score in zip(arms, past.scores(opened.number).tolist(), strict=True):
@@ -157,8 +159,8 @@ class RaceState:
 
 
 def known_reason(game: Game, why: str) -> Reason:
-    """The reason of a game's end; one of a user's own making must be among those that results have words for."""
-    known = {reason.value: reason for reason in Reason}
+    """The reason why a game ended; a game of your own must use one of those that results have words for."""
+    known = {str(reason): reason for reason in OF_GAMES}
     if why not in known:
         raise ValueError(f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {why!r}")
     return known[why]

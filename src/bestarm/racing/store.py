@@ -24,7 +24,7 @@ class Store(Protocol):
     """Where a race is kept: an SQLite file, or an object of your own given as ``store=``.
 
     A score counts only after `save` has returned, so what it was given must be durable then. The text form of a store
-    is what messages call it. Trouble is raised as `StoreError`.
+    is what messages call it. When something goes wrong, raise `bestarm.StoreError`.
     """
 
     def load(self) -> StoredRace | None:
@@ -44,11 +44,11 @@ class Store(Protocol):
         ...
 
     def save_eliminations(self, eliminations: Iterable[Elimination[int]]) -> None:
-        """Who is out so far, for readers of the store: a race that is continued works them out anew."""
+        """Who is out so far, for readers of the store: a race that is continued recomputes them."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Close what is held open."""
         ...
 
 
@@ -64,5 +64,5 @@ def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def damaged(path: object, what: str) -> StoreError:
-    """The error of a file that is not whole."""
+    """The error of a damaged file."""
     return StoreError(f"the race in {path} is damaged ({what}): the file was not changed")

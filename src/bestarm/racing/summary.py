@@ -56,7 +56,7 @@ def _outcome(state: RaceState) -> Outcome:
 
 
 def _settled(state: RaceState) -> list[Elimination[int]]:
-    """When a comparison without a pool has seen all items: those behind the best mean over them."""
+    """The arms behind the best mean, once a comparison without a pool has seen all items."""
     game = state.game
     if state.reason is not Reason.ALL_ITEMS_USED or game.finished or game.n_rounds == 0:
         return []
@@ -124,5 +124,5 @@ def load_result(path: str | Path) -> RaceResult[str]:
             warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
             state.restore(stored.record)
     except StoreError as error:
-        raise StoreError(f"the race in {path} cannot be read, {error}") from error
+        raise StoreError(f"the race in {path} cannot be read: {error}") from error
     return summarise(state, RaceArms(stored.arms, stored.arms, stored.arms))

@@ -41,7 +41,7 @@ def race_table(
         only the rows without a missing cell
     options : ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``max_evaluations``, ``seed``,
         ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`. A ``comparison`` that uses no bounds, such
-        as `bestarm.comparisons.StudentMixture`, takes the rows for a sample of Gaussian scores
+        as `bestarm.comparisons.StudentMixture`, treats the rows as a sample of Gaussian scores
 
     Examples
     --------

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def result_json(result: "RaceResult[Any]") -> str:
-    """All but the single scores; what is not a number is null."""
+    """Everything but the individual scores; NaN becomes null."""
     plain = {
         "format": FORMAT,
         "verdict": result.verdict,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Game
-from bestarm.inputs.texts import name_of
+from bestarm.inputs.texts import counted, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def draw_departures(panel: "Axes", result: "RaceResult[Any]") -> None:
     panel.set_xlim(0, end * 1.02)
     left_out = len(result.arms) - len(records)
     panel.set_title(
-        "who left when" + (f" ({left_out} more arms are not shown)" if left_out else ""),
+        "who left when" + (f" ({counted(left_out, 'more arm')} not shown)" if left_out else ""),
         loc="left",
         fontsize=10,
     )

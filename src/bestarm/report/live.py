@@ -18,7 +18,7 @@ SHARE = 0.1  # of the time that may go into working out what to show: intervals 
 
 
 class LiveDisplay:
-    """A few lines that are drawn anew as the race goes on."""
+    """A few lines that are redrawn as the race goes on."""
 
     def __init__(self, look: "Callable[[], Standing]", live: "Live") -> None:
         self._look = look

@@ -2,6 +2,7 @@
 
 import io
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from bestarm.inputs.texts import counted, name_of, short
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
 FEW = 5  # names that a sentence holds
+WIDTH = 100  # of the text form of a result
 
 
 def names(arms: tuple[Any, ...], last: str = "and") -> str:
@@ -25,6 +27,8 @@ def names(arms: tuple[Any, ...], last: str = "and") -> str:
 
 def sentences(result: "RaceResult[Any]") -> list[str]:
     """The answer and how sure it is; then what it rests on, and what weakens it."""
+    if result.leader is None and result.reason == "running":
+        return ["No answer yet: the first round is not complete."]
     if result.leader is None:
         return [f"No answer: {ENDED[result.reason]} before the first round was complete."]
     said = _answer(result) if result.answered else _undecided(result)
@@ -35,7 +39,7 @@ def _sure(result: "RaceResult[Any]") -> str:
     """How sure the answer is, as it ends a sentence."""
     promise = result.guarantee
     if math.isnan(promise.delta):
-        return ", but its algorithm states no guarantee"
+        return ", but its algorithm gives no guarantee"
     sure = f"with probability at least {1 - promise.delta:.12g}"
     zone = promise.indifference_zone
     return f", {sure} if the best leads by at least {zone:g}" if zone else f" {sure}"
@@ -50,7 +54,7 @@ def _answer(result: "RaceResult[Any]") -> str:
         return f"{best} is within {promise.epsilon:g} of the best{here}{sure}."
     everything = f"over all {result.settings.n_items:,} items"
     if len(result.candidates) > 1:
-        return f"{names(result.candidates)} tie {everything}; no other arm is better{sure}."
+        return f"{names(result.candidates)} tie for the best mean {everything}{sure}."
     return f"{best} has the best mean {everything}{sure}."
 
 
@@ -69,7 +73,7 @@ def _undecided(result: "RaceResult[Any]") -> str:
     leader, promise = f'"{name_of(result.leader)}"', result.guarantee
     text = f"No answer: {ENDED[result.reason]}. {leader} leads."
     if math.isnan(promise.delta):
-        return f"{text} Its algorithm states no guarantee."
+        return f"{text} The algorithm gives no guarantee."
     text += f" With probability at least {1 - promise.delta:.12g} the best is {names(result.candidates, 'or')}"
     if math.isfinite(result.regret_bound):
         text += f", and it beats {leader} by at most {result.regret_bound:.3g}"
@@ -86,14 +90,16 @@ def _basis(result: "RaceResult[Any]") -> list[str]:
 def _doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer."""
     said = []
+    for warning in result.warnings:
+        said.append(f"Warning: {warning}.")
     for failed in result.disqualified:
         text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} and may be the best"
         text += f"; it had eliminated {names(failed.had_eliminated)}" if failed.had_eliminated else ""
         said.append(f"{text} ({short(failed.failure)}).")
     if (against := result.contradiction) is not None:
         said.append(
-            f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, also "
-            f"{name_of(against.arm)}, by {name_of(against.by)}."
+            f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
+            f"including {name_of(against.arm)} (by {name_of(against.by)})."
         )
     return said
 
@@ -104,7 +110,7 @@ def cost(result: "RaceResult[Any]") -> str:
     if result.saved is None:
         return f"{text}."
     everything = (result.settings.n_items or 0) * len(result.arms)
-    return f"{text}; evaluating everything takes {everything:,}: {result.saved:.1%} saved."
+    return f"{text}; evaluating everything would take {everything:,}: {result.saved:.1%} saved."
 
 
 def ending(record: "ArmRecord[Any]") -> str:
@@ -120,18 +126,17 @@ def guarantee(result: "RaceResult[Any]") -> list[str]:
     """What the answer means and assumes, in sentences."""
     promise = result.guarantee
     if math.isnan(promise.delta):
-        return ["Its algorithm states no guarantee."]
+        return ["The algorithm gives no guarantee."]
     sure = f"{1 - promise.delta:.12g}"
     said = [
         f"With probability at least {sure} the best arm is never dropped. This holds at all times at once: watching "
         "the race, stopping it early and continuing it do not weaken it.",
         *_basis(result),
-        *result.warnings,
     ]
     if promise.pool:
         said.append(
             f"The best is the arm with the best mean over the {promise.pool:,} items of this race, which were "
-            "taken in random order; it says nothing about other items."
+            "taken in random order; the answer says nothing about other items."
         )
     else:
         said.append("The best is the arm with the best mean over all items that could have come up.")
@@ -160,12 +165,12 @@ def settings_in_words(result: "RaceResult[Any]") -> list[tuple[str, str]]:
     rule = " with ".join(type(part).__name__ for part in (algorithm, comparison) if part is not None)
     said = [("rule", rule), ("delta", f"{promise.delta:.12g}"), ("items", pool)]
     if result.bounds is not None:
-        said.append(("scores in", "{:.12g} to {:.12g}".format(*result.bounds)))
-    said.append(("better is", "lower" if settings.lower_is_better else "higher"))
+        said.append(("scores within", "{:.12g} to {:.12g}".format(*result.bounds)))
+    said.append(("better scores are", "lower" if settings.lower_is_better else "higher"))
     numbers = {
         "epsilon": promise.epsilon,
         "indifference zone": promise.indifference_zone,
-        "most evaluations": getattr(algorithm, "max_queries", None) or settings.max_evaluations,
+        "budget (evaluations)": getattr(algorithm, "max_queries", None) or settings.max_evaluations,
     }
     said += [(name, f"{value:,}") for name, value in numbers.items() if value]
     said += [("rounds in flight", str(settings.rounds_in_flight)), ("if an evaluation fails", settings.on_error)]
@@ -205,6 +210,6 @@ def text_table(result: "RaceResult[Any]") -> str:
     from rich.console import Console
 
     page = io.StringIO()
-    Console(file=page, width=100, color_system=None).print(rich_table(result))
+    Console(file=page, width=WIDTH, color_system=None).print(rich_table(result))
     lines = [line.rstrip() for line in page.getvalue().splitlines() if line.strip()]
-    return "\n".join([result.verdict, cost(result), *lines])
+    return "\n".join([textwrap.fill(result.verdict, WIDTH), cost(result), *lines])

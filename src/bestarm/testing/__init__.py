@@ -1,4 +1,4 @@
-"""A conformance kit: what every algorithm and comparison of bestarm promises, to be checked on your own.
+"""A conformance kit: checks that your own algorithms and comparisons keep the promises that bestarm's keep.
 
 >>> from bestarm.algorithms import HoeffdingRace
 >>> from bestarm.comparisons import Betting
@@ -99,7 +99,7 @@ def check_algorithm(
 
     Parameters
     ----------
-    algorithm : settings with a method ``start(n_arms)`` that returns a `bestarm.Game`
+    algorithm : settings with a method ``start(n_arms)`` that returns a `bestarm.algorithms.Game`
     properties : the promises to check
     n_arms : numbers of arms
     n_games : games for each of them

@@ -1,4 +1,4 @@
-"""What a comparison says of itself, and a boundary of every round."""
+"""What a comparison states about itself, and a boundary about every round."""
 
 import math
 from collections.abc import Iterator
@@ -84,4 +84,7 @@ def boundaries_do_not_depend_on_their_company(comparison: Any) -> None:
             again = comparison.boundary(ROUNDS[part].copy(), n_arms, delta)
             for name, values, expected in zip(("slopes", "offsets"), again, whole, strict=True):
                 close = np.allclose(values, expected[part], rtol=1e-12, atol=0.0)
-                require(close, f"{where} {name} of rounds {ROUNDS[part][0]:.0f} and later are others by themselves")
+                require(
+                    close,
+                    f"{where} {name} of rounds {ROUNDS[part][0]:.0f} and later differ when computed by themselves",
+                )

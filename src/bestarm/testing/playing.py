@@ -36,7 +36,7 @@ def the_same_rows_are_the_same_game(trial: Trial) -> None:
 
 
 def games_share_nothing(trial: Trial) -> None:
-    """Two games of the same settings, played by turns, are as each is alone."""
+    """Two games with the same settings, played alternately, go as each would alone."""
     tables = (trial.rows, trial.rows[:, ::-1])
     alone = [outcome(trial.played(rows)) for rows in tables]
     games = [trial.start() for _ in tables]
@@ -69,7 +69,7 @@ def arms_have_no_order(trial: Trial) -> None:
 
 
 def columns_not_asked_are_not_read(trial: Trial) -> None:
-    """Whatever stands in them, the game is the same."""
+    """What the columns of arms that were not asked hold does not change the game."""
     expected = outcome(trial.played())
     for value in trial.start().bounds or (-1e100, 1e100):
         game, rows = trial.start(), np.full_like(trial.rows, value)
@@ -115,21 +115,24 @@ def _check_statistics(game: Game, n_rounds: int, counts: NDArray[np.int64], sums
 
 
 def arms_are_candidates_or_beaten(trial: Trial) -> None:
-    """Nobody is both; where the game `shrinks`, everybody is one of them. An end has its reason."""
+    """No arm is both; where the game `shrinks`, every arm is one of them. A game that has ended has a reason."""
     game, everybody = trial.start(), set(range(trial.n_arms))
     require(set(game.candidates) == everybody and not game.finished, "a new game is not open to all arms")
     for _ in trial.tell(game):
         stay, out = set(game.candidates), [one.arm for one in game.eliminations]
         require(stay and list(game.candidates) == sorted(stay), f"candidates are {game.candidates}")
         require(len(set(out)) == len(out) and not stay & set(out), f"{out} are out and {stay} are candidates")
-        require(not game.shrinks or stay | set(out) == everybody, f"{out} are out, {stay} are candidates: who is not?")
+        require(
+            not game.shrinks or stay | set(out) == everybody,
+            f"{out} are out, {stay} are candidates: some arms are neither",
+        )
         require(game.finished == (game.reason is not None), f"finished is {game.finished}, reason {game.reason!r}")
         require(game.reason in REASONS, f"reason is {game.reason!r}, not None or one of {REASON_TEXTS}")
         require(game.reason != "decided" or len(stay) == 1, f"decided, with candidates {stay}")
 
 
 def eliminations_say_when_and_by_whom(trial: Trial) -> None:
-    """In the order of rounds and arms, by an arm that is another; nobody is queried for longer than ``keep`` says."""
+    """Eliminations come in order of rounds and arms, each by another arm; none is queried for longer than ``keep``."""
     game = trial.played()
     places = [(one.round, one.arm) for one in game.eliminations]
     require(places == sorted(places), f"rounds and arms of eliminations are {places}")

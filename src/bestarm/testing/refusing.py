@@ -30,7 +30,7 @@ def _bad_rewards(game: Game, good: Rows) -> Iterator[tuple[str, Any]]:
 
 
 def refused_rewards_change_nothing(trial: Trial) -> None:
-    """Numbers that are none, out of bounds, or not one per arm asked; the question stays open."""
+    """Rewards that are not finite, out of bounds, or not one per arm asked; the arms stay asked."""
     game = trial.midway()
     if game.finished:
         return
@@ -39,14 +39,14 @@ def refused_rewards_change_nothing(trial: Trial) -> None:
     for what, bad in _bad_rewards(game, good):
         refused(f"tell with {what}", partial(game.tell, bad))
         same(game, before, f"after a refusal of {what}")
-        require(np.array_equal(game.next_arms(), asked), f"after {what} the next arms are not {asked}, but others")
+        require(np.array_equal(game.next_arms(), asked), f"after {what} the next arms are no longer {asked}")
     game.tell(good)  # without a new question
     trial.finish(game)
     same(game, outcome(trial.finish(trial.midway())), "at the end, after refusals,")
 
 
 def refused_rows_change_nothing(trial: Trial) -> None:
-    """Rows of which one number is bad, or of another shape; no rows at all are none."""
+    """Rows with a bad number or a wrong shape are refused; an empty block changes nothing."""
     game = trial.midway()
     if game.finished:
         return
@@ -111,7 +111,7 @@ def rounds_ahead_are_taken_where_they_can_be(trial: Trial) -> None:
 
 
 def rounds_of_no_arms_are_refused(trial: Trial) -> None:
-    """An arm twice, or one that is not there; and the round is asked no more than it was."""
+    """A round with a repeated or unknown arm is refused, and asks for nothing new."""
     game = trial.midway()
     if game.finished:
         return
@@ -135,7 +135,7 @@ def the_next_round_is_not_guessed(trial: Trial) -> None:
 
 
 def arms_are_disqualified_or_it_says_why_not(trial: Trial) -> None:
-    """Where `no_disqualification` is None an arm can go, and stays away; elsewhere nothing happens."""
+    """Where `no_disqualification` is None an arm can be taken out and stays out; elsewhere the call is refused."""
     game = trial.midway()
     if game.finished:
         return
