@@ -570,3 +570,8 @@ def test_files_and_tables_that_are_easily_mistaken(tmp_path: Path) -> None:
         (tmp_path / "numbered.csv").write_text(f"question,a,b\n{rows}\n", encoding="utf-8")
         table = bestarm.read_table(tmp_path / "numbered.csv")
         assert (table.arms, table.items[0]) == (("a", "b"), str(first))
+
+
+def test_no_arm_can_be_better_by_more_than_the_bounds_allow() -> None:
+    result = run(comparison=EmpiricalBernstein(), max_evaluations=30)
+    assert (result.answered, result.regret_bound) == (False, 1.0)

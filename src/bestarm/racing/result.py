@@ -142,7 +142,7 @@ class RaceResult(Generic[Arm]):
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The items as text, one per round: those of the rows of `scores`."""
+        """The items of the rows of `scores`, as text of at most 200 characters, as files and messages hold them."""
         return tuple(item or "" for item in self.record.items)
 
     def new_game(self) -> Game:
@@ -174,7 +174,8 @@ class RaceResult(Generic[Arm]):
         if len(self.candidates) == 1:
             return 0.0
         bound = self._game.regret_bound if self.n_rounds else math.inf
-        return math.nan if bound is None else bound
+        widest = self.bounds[1] - self.bounds[0] if self.bounds and self.n_rounds else math.inf
+        return math.nan if bound is None else min(bound, widest)
 
     @cached_property
     def intervals(self) -> Intervals | None:
