@@ -70,7 +70,8 @@ class DataWatch:
         rows = np.concatenate(self._rows)
         rows = rows[:, ~np.isnan(rows).any(axis=0)]
         if self._bounds is None:
-            if rows.size > 0 and np.unique(rows).size <= FEW_VALUES:
+            one_arm_has_few = rows.size > 0 and len(set(rows[:, 0].tolist())) <= FEW_VALUES  # quick, and mostly enough
+            if one_arm_has_few and np.unique(rows).size <= FEW_VALUES:
                 self.judgement = few_values_warning()
         elif rows.shape[1] > 1:
             spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
