@@ -353,7 +353,7 @@ def test_times_in_a_file_are_not_continued_with_other_scores(runs: Runs) -> None
 def test_programs_that_ran_are_kept_when_another_fails() -> None:
     given = {"good": python("open('noted', 'a').write('1\\n'); print(1)"), "bad": python("import sys; sys.exit(4)")}
     for _ in range(3):
-        with pytest.raises(EvaluationError, match=r"^'bad' failed on '[0-9]+': exit code 4$"):
+        with pytest.raises(EvaluationError, match=r"^'bad' failed on [0-9]+: exit code 4$"):
             race_commands(given, score="stdout", store="race.sqlite", seed=1, progress=False)
     assert len(noted()) == 1
     assert bestarm.load_result("race.sqlite").n_evaluations == 2
@@ -389,7 +389,7 @@ def test_failures_may_disqualify_and_tell_why() -> None:
 def test_failures_are_tried_again() -> None:
     code = "import os; n = os.path.exists('tried'); open('tried', 'a').close(); print(1.0 if n else 'not yet')"
     given = {"late": python(code), "never": python("print(0)")}
-    with pytest.raises(EvaluationError, match=r"^'late' failed on '[0-9]+': it printed no number \(not yet\)$"):
+    with pytest.raises(EvaluationError, match=r"^'late' failed on [0-9]+: it printed no number \(not yet\)$"):
         race_commands(given, score="stdout", progress=False)
     Path("tried").unlink()
     result = race_commands(given, score="stdout", retries=1, max_evaluations=4, progress=False)

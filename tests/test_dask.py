@@ -163,7 +163,7 @@ def test_a_call_that_kills_all_its_workers_is_a_failure_and_the_race_can_be_cont
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # Dask gives up after the first worker, not the third
     fatal, store = BEFORE_FIRST + 20, tmp_path / "race.sqlite"
     evaluate = evaluation(calls, fatal)
-    with pytest.raises(bestarm.EvaluationError, match=rf"^evaluate\('[bcd]', '{fatal}'\) failed: KilledWorker: "):
+    with pytest.raises(bestarm.EvaluationError, match=rf"^evaluate\('[bcd]', {fatal}\) failed: KilledWorker: "):
         bestarm.race(
             evaluate, arms=ARMS, items=items(), executor=executor, rounds_in_flight=1, store=store, progress=False
         )

@@ -101,7 +101,7 @@ each_failure = pytest.mark.parametrize(("value", "text"), BAD, ids=[text or "ten
 @each_failure
 @pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
 def test_a_failure_is_raised_with_its_arm_and_item(way: Callable[..., RaceResult[Any]], value: Any, text: str) -> None:
-    with pytest.raises(EvaluationError, match=rf"^evaluate\('b', '2'\) .*{re.escape(text)}$") as caught:
+    with pytest.raises(EvaluationError, match=rf"^evaluate\('b', 2\) .*{re.escape(text)}$") as caught:
         way(failing(bounded_rows(0), {(2, 1): value}), bounds=(0, 1))
     assert value is not BOOM or caught.value.__cause__ is BOOM
 
@@ -124,7 +124,7 @@ def test_an_arm_that_fails_leaves_in_that_round(value: Any, text: str) -> None:
     result = in_turn(failing(bounded_rows(0), {(2, 1): value}), bounds=(0, 1), on_error="disqualify")
     (gone,) = result.disqualified
     assert (gone.arm, gone.round, gone.had_eliminated) == ("b", 3, ())
-    assert (gone.failure.startswith("evaluate('b', '2') "), gone.failure.endswith(text)) == (True, True)
+    assert (gone.failure.startswith("evaluate('b', 2) "), gone.failure.endswith(text)) == (True, True)
     assert result.counts[1] == 2
     assert "b" not in [*result.candidates, *[out.arm for out in result.eliminations]]
 
@@ -132,8 +132,8 @@ def test_an_arm_that_fails_leaves_in_that_round(value: Any, text: str) -> None:
 JOINT: list[tuple[Callable[..., Any], str]] = [
     (lambda arms, item: [0.5] * 4, "must return 5 scores, one for each arm it is given, got [0.5, 0.5, 0.5"),
     (lambda arms, item: 0.5, "must return 5 scores, one for each arm it is given, got 0.5"),
-    (lambda arms, item: dict.fromkeys("abde", 0.5), "evaluate('c', '0') returned None, which is not a number"),
-    (lambda arms, item: (1 / k for k in (2, 2, 0, 2, 2)), "'0') failed: ZeroDivisionError"),
+    (lambda arms, item: dict.fromkeys("abde", 0.5), "evaluate('c', 0) returned None, which is not a number"),
+    (lambda arms, item: (1 / k for k in (2, 2, 0, 2, 2)), ", 0) failed: ZeroDivisionError"),
 ]
 
 
@@ -323,8 +323,8 @@ CALLS: list[tuple[int, dict[str, Any], type[Exception], str]] = [
     (0, {"a": 0.5}, ValueError, "there is no round 0 to tell"),
     (2, {"b": 0.5, "a": 0.5}, ValueError, "the score of arm 'a' in round 2 was already told"),
     (2, {"b": 0.5, "z": 0.5}, ValueError, "there is no arm 'z': the arms are a, b, c, d, e"),
-    (2, {"b": 0.5, "c": math.nan}, EvaluationError, "evaluate('c', '1') returned nan"),
-    (3, {"a": 0.5, "c": BOOM}, EvaluationError, "evaluate('c', '2') failed: ValueError: boom"),
+    (2, {"b": 0.5, "c": math.nan}, EvaluationError, "evaluate('c', 1) returned nan"),
+    (3, {"a": 0.5, "c": BOOM}, EvaluationError, "evaluate('c', 2) failed: ValueError: boom"),
 ]
 
 

@@ -165,7 +165,7 @@ NORMAL = (
     "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
     "(strongly skewed or discrete scores weaken the guarantee)."
 )
-FAILED = "(evaluate('{}', '{}') failed: OSError: disk full)"
+FAILED = "(evaluate('{}', {}) failed: OSError: disk full)"
 NOTHING = "No answer: the race was interrupted before the first round was complete."
 VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     "decided": (race, f"{BEST}. {ORDER}"),
@@ -210,8 +210,8 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     "decided: all but one disqualified": (
         lambda: race(failing({"high": 1, "low": 1}, FULL), on_error="disqualify", items=iter("ab")),
         f"mid is the best {SURE}. {INDEPENDENT} "
-        f"low was disqualified in round 1 and may be the best {FAILED.format('low', 'a')}. "
-        f"high was disqualified in round 1 and may be the best {FAILED.format('high', 'a')}.",
+        f"low was disqualified in round 1 and may be the best {FAILED.format('low', repr('a'))}. "
+        f"high was disqualified in round 1 and may be the best {FAILED.format('high', repr('a'))}.",
     ),
     "decided: contradiction": (
         lambda: race(turning, [0, 1, 2], iter(range(500)), bounds=None, algorithm=KEPT),

@@ -99,7 +99,7 @@ def test_of_several_failures_that_come_together_the_first_is_raised(bad: list[tu
         rows[place] = math.nan
     first = min(bad)
     pool: Executor = Inline()
-    with pytest.raises(EvaluationError, match=re.escape(f"evaluate('{first[1]}', '{first[0]}')")):
+    with pytest.raises(EvaluationError, match=re.escape(f"evaluate('{first[1]}', {first[0]})")):
         run(reads(rows), range(5), iter(range(400)), bounds=(0, 1), executor=pool, rounds_in_flight=4)
 
 

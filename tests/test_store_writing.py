@@ -223,8 +223,8 @@ def test_failures_are_stored_with_their_text(on_error: Any, score_of_failure: fl
     result = race(fails, arms=ALL, items=iter(range(6)), bounds=(0, 1), on_error=on_error, store=store)
     with closing(sqlite3.connect(store)) as connection:
         failed = connection.execute("SELECT round, arm, score, failure FROM scores WHERE failure NOT NULL").fetchall()
-    words = "evaluate('bad', '{}') failed: RuntimeError: out of\nmemory"
-    other = "evaluate('fair', '4') returned 7.0, which is outside of bounds=(0, 1)"
+    words = "evaluate('bad', {}) failed: RuntimeError: out of\nmemory"
+    other = "evaluate('fair', 4) returned 7.0, which is outside of bounds=(0, 1)"
     bad = [(item + 1, 0, score_of_failure, words.format(item)) for item in (3, 4, 5)]
     fair = (5, 1, score_of_failure, other)
     assert failed == ([bad[0], bad[1], fair, bad[2]] if on_error == "worst" else [bad[0], fair])

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bestarm.errors import BestarmError, EvaluationError
+from bestarm.inputs.items import item_text
 from bestarm.inputs.texts import hashable, short
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def is_failure(outcome: Outcome) -> "TypeIs[EvaluationError]":
     return isinstance(outcome, EvaluationError)
 
 
-def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item: str) -> Outcome:
+def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
     """What was told about an evaluation: a score, or an exception in place of one."""
     if isinstance(value, EvaluationError):
         return value
@@ -42,17 +43,17 @@ def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item
     return checked_score(value, bounds, name, item)
 
 
-def failed_call(name: str, item: str, error: Exception, tried: str = "") -> EvaluationError:
+def failed_call(name: str, item: Any, error: Exception, tried: str = "") -> EvaluationError:
     """What went wrong, with the arm, the item and the exception."""
     if isinstance(error, PlainError):
-        failure = EvaluationError(f"{short(name)!r} failed on {short(item)!r}: {error}{tried}")
+        failure = EvaluationError(f"{short(name)!r} failed on {shown(item)}: {error}{tried}")
     else:
         failure = EvaluationError(f"{named(name, item)} failed: {type(error).__name__}: {error}{tried}")
     failure.__cause__ = error
     return failure
 
 
-def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: str) -> Outcome:
+def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
     """The value as a float, or the failure that it is not a finite number within the bounds."""
     try:
         score = float(value) if not isinstance(value, str | bytes) else None
@@ -69,6 +70,12 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
     return score
 
 
-def named(name: str, item: str) -> str:
+def named(name: str, item: Any) -> str:
     """An evaluation, as messages call it."""
-    return f"evaluate({short(name)!r}, {short(item)!r})"
+    return f"evaluate({short(name)!r}, {shown(item)})"
+
+
+def shown(item: Any) -> str:
+    """An item in a message: a text in quotes, a number or another object as it is."""
+    text = short(item_text(item))
+    return repr(text) if isinstance(item, str) else text

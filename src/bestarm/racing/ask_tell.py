@@ -139,7 +139,7 @@ class Race(Generic[Arm]):
                 raise ValueError(f"arm {name!r} was not asked for in round {opened.number}")
             if arm not in opened.wanted or arm in outcomes:
                 raise ValueError(f"the score of arm {name!r} in round {opened.number} was already told")
-            outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.text)
+            outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.item)
         if self.state.settings.on_error == "raise":
             for arm, outcome in outcomes.items():
                 if is_failure(outcome):

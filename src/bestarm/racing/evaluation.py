@@ -23,7 +23,7 @@ class ProgramEndError(BestarmError):
 
 
 class Call(NamedTuple):
-    """What one call evaluates: some arms of a round, by number, value and name, on its item, also as text.
+    """What one call evaluates: some arms of a round, by number, value and name, on its item.
 
     The number of the round makes calls on equal items differ: Dask would make equal calls only once.
     """
@@ -33,7 +33,6 @@ class Call(NamedTuple):
     values: tuple[Any, ...]
     names: tuple[str, ...]
     item: Any
-    text: str
 
 
 @dataclass(frozen=True)
@@ -73,16 +72,16 @@ class Evaluation:
         called = getattr(self.function, "__call__", None)  # noqa: B004
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(called)
 
-    def once(self, arm: Any, item: Any, name: str, text: str) -> Outcome:
+    def once(self, arm: Any, item: Any, name: str) -> Outcome:
         """The score of one arm, or what went wrong, in one attempt."""
         try:
             value = self.function(arm, item)
         except Exception as error:
-            return failed_call(name, text, error)
+            return failed_call(name, item, error)
         low, high = self.bounds or REAL
         if type(value) is float and low <= value <= high:
             return value  # the common case, without further calls
-        return checked_score(value, self.bounds, name, text)
+        return checked_score(value, self.bounds, name, item)
 
     def __call__(self, call: Call) -> list[Outcome]:
         """The scores of the arms of a call, or what went wrong, after at most ``retries + 1`` attempts."""
@@ -121,22 +120,22 @@ class Evaluation:
 
     def _scores(self, value: Any, call: Call) -> list[Outcome]:
         if not self.jointly:
-            return [checked_score(value, self.bounds, call.names[0], call.text)]
+            return [checked_score(value, self.bounds, call.names[0], call.item)]
         try:
             values = listed(value, call.values, call.names)
         except Exception as error:  # whatever a generator of the user does
             return _failed(call, error)
         if len(values) != len(call.arms):
             wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given, got {value!r}"
-            return [EvaluationError(f"{named('arms', call.text)} {wanted}") for _ in call.arms]
+            return [EvaluationError(f"{named('arms', call.item)} {wanted}") for _ in call.arms]
         return [
-            checked_score(part, self.bounds, name, call.text) for part, name in zip(values, call.names, strict=True)
+            checked_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)
         ]
 
 
 def _failed(call: Call, error: Exception, attempt: int = 0) -> list[Outcome]:
     tried = f" ({attempt + 1} attempts)" if attempt else ""
-    return [failed_call(name, call.text, error, tried) for name in call.names]
+    return [failed_call(name, call.item, error, tried) for name in call.names]
 
 
 def pause(attempt: int) -> float:

@@ -150,9 +150,9 @@ class _Runner:
             for call in self._calls(todo):
                 yield [(number, arm, outcome) for arm, outcome in zip(call.arms, evaluation(call), strict=True)]
             return
-        arms, item, text = self.race.entrants, todo.item, self.race.state.find(number).text
+        arms, item = self.race.entrants, todo.item
         for arm in self._wanted(number):
-            yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm], text))]
+            yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm]))]
 
     def _wanted(self, number: int) -> list[int]:
         """The arms of a round, in the order of their evaluation."""
@@ -165,13 +165,13 @@ class _Runner:
     def _calls(self, todo: Round[Any]) -> Iterator[Call]:
         """The calls that a round takes, in their order."""
         values, names, wanted = self.race.entrants.values, self.race.entrants.names, self._wanted(todo.number)
-        number, item, text = todo.number, todo.item, self.race.state.find(todo.number).text
+        number, item = todo.number, todo.item
         if self.evaluation.jointly:
             given, called = tuple([values[arm] for arm in wanted]), tuple([names[arm] for arm in wanted])
-            yield Call(number, tuple(wanted), given, called, item, text)
+            yield Call(number, tuple(wanted), given, called, item)
             return
         for arm in wanted:
-            yield Call(number, (arm,), (values[arm],), (names[arm],), item, text)
+            yield Call(number, (arm,), (values[arm],), (names[arm],), item)
 
     def on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
         """Start all that may be evaluated now, and take what is done, until the race has ended."""
@@ -212,6 +212,6 @@ def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
     for future, call in done.items():
         error = future.exception()
         for k, arm in enumerate(call.arms):
-            failed = None if error is None else failed_call(call.names[k], call.text, error)  # type: ignore[arg-type]
+            failed = None if error is None else failed_call(call.names[k], call.item, error)  # type: ignore[arg-type]
             batch.append((call.number, arm, failed or future.result()[k]))
     return batch
