@@ -94,8 +94,9 @@ def interpreter(code: str, **environment: str) -> float:
 
 FIRST_GAME = """
 import bestarm
-arms = bestarm.equicorrelated_arms(10, 0.5)
-bestarm.simulate(bestarm.PairwiseBAI(0.1, bestarm.GaussianBernstein()), arms, repetitions=1)
+arms = bestarm.arms.equicorrelated_arms(10, 0.5)
+rule = bestarm.algorithms.PairwiseBAI(0.1, comparison=bestarm.comparisons.GaussianBernstein())
+bestarm.simulate(rule, arms, repetitions=1)
 """
 
 

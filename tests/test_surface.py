@@ -1,12 +1,8 @@
-"""What users see and write: names, results that cannot be misread, values that print and compare, files that stay."""
+"""What users see: results that cannot be misread, errors and warnings, values that print and compare."""
 
 import json
 import math
 import random
-import sqlite3
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,7 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, ScoreTable, race, race_table
-from bestarm.algorithms import LUCB, ConvexBAI, Game, KimNelson, PairwiseBAI, Reason
+from bestarm.algorithms import LUCB, KimNelson, PairwiseBAI, Reason
 from bestarm.arms import bernoulli_variances, equicorrelated_arms
 from bestarm.comparisons import (
     Betting,
@@ -23,132 +19,10 @@ from bestarm.comparisons import (
     ConvexBernstein,
     EmpiricalBernstein,
     GaussianBernstein,
-    PairBoundary,
     Portfolio,
     StudentMixture,
 )
-from bestarm.racing import RaceSettings
-
-LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
-
-
-def share(arm: str, item: object) -> float:
-    return LEVEL[arm] + random.Random(str(item)).uniform(-0.2, 0.2)  # noqa: S311 - no secrets here
-
-
-def run(evaluate: Any = share, arms: Any = tuple(LEVEL), **options: Any) -> Any:
-    usual: dict[str, Any] = {"items": range(500), "bounds": (0, 1), "progress": False}
-    return race(evaluate, arms=arms, **usual | options)
-
-
-# --- choosing the test -----------------------------------------------------------------------------------------------
-
-CHOSEN: dict[str, tuple[dict[str, Any], Any]] = {
-    "default": ({}, PairwiseBAI(0.05, comparison=Betting(pool=500))),
-    "other bounds": (
-        {"comparison": Betting(), "bounds": (-1, 2)},
-        PairwiseBAI(0.05, comparison=Betting((-1, 2), pool=500)),
-    ),
-    "its own bounds": (
-        {"comparison": Betting((-1, 2)), "bounds": None},
-        PairwiseBAI(0.05, comparison=Betting((-1, 2), pool=500)),
-    ),
-    "same bounds": (
-        {"comparison": Betting((0, 2)), "bounds": (0, 2)},
-        PairwiseBAI(0.05, comparison=Betting((0, 2), pool=500)),
-    ),
-    "stream": ({"comparison": Betting(), "items": iter(range(500))}, PairwiseBAI(0.05, comparison=Betting())),
-    "own bets": (
-        {"comparison": Betting(bets=(0.5, 0.1)), "delta": 0.01, "epsilon": 0.02, "indifference_zone": 0.03},
-        PairwiseBAI(0.01, comparison=Betting(pool=500, bets=(0.5, 0.1)), epsilon=0.02, indifference_zone=0.03),
-    ),
-    "combinations": (
-        {"comparison": Portfolio(), "epsilon": 0.1},
-        ConvexBAI(0.05, comparison=Portfolio(pool=500), epsilon=0.1),
-    ),
-    "paper": ({"comparison": EmpiricalBernstein()}, PairwiseBAI(0.05, comparison=EmpiricalBernstein())),
-    "gaussian": (
-        {"comparison": StudentMixture(min_rounds=20), "bounds": None},
-        PairwiseBAI(0.05, comparison=StudentMixture(min_rounds=20)),
-    ),
-    "same delta twice": ({"algorithm": PairwiseBAI(0.1), "bounds": None, "delta": 0.1}, PairwiseBAI(0.1)),
-}
-
-
-@pytest.mark.parametrize("case", CHOSEN)
-def test_the_race_gives_the_comparison_all_that_it_knows(case: str) -> None:
-    options, expected = CHOSEN[case]
-    result = run(max_evaluations=30, **options)
-    assert result.settings.algorithm == expected
-    assert result.bounds == expected.comparison.bounds
-
-
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "bounds of its own": (
-        {"comparison": Betting((0, 2)), "bounds": (0, 1)},
-        r"^bounds=\(0, 1\) do not fit Betting\(\(0.0, 2.0\), pool=500\), which is for scores in \(0, 2\): leave one of",
-    ),
-    "no bounds": ({"comparison": StudentMixture()}, r"^bounds=\(0, 1\) do not fit StudentMixture\(\), which uses no"),
-    "fixed bounds": (
-        {"comparison": EmpiricalBernstein(), "bounds": (0, 2)},
-        r"^bounds=\(0, 2\) do not fit EmpiricalBernstein\(\), which is for scores in \(0, 1\): leave one of",
-    ),
-    "other pool": ({"comparison": Betting(pool=9)}, "^the comparison is for a pool of 9 items, but there are 500"),
-    "zone": (
-        {"comparison": Portfolio(), "indifference_zone": 0.1},
-        r"^indifference_zone needs a comparison of pairs, got 0.1 with Portfolio\(pool=500\)$",
-    ),
-    "epsilon": ({"comparison": ConvexBernstein(), "epsilon": 0.1}, "^epsilon needs a comparison that supports it"),
-    "min_rounds": (
-        {"comparison": Betting(), "min_rounds": 5},
-        "^min_rounds is a setting of StudentMixture, got 5 with",
-    ),
-    "min_rounds, bounds": ({"min_rounds": 5}, "^min_rounds is a setting of StudentMixture, got 5 with the test for"),
-    "beside an algorithm": (
-        {"algorithm": PairwiseBAI(), "comparison": Betting()},
-        r"^comparison=Betting\(\) is given together with algorithm=PairwiseBAI\(\): leave algorithm out",
-    ),
-    "delta": (
-        {"algorithm": PairwiseBAI(0.01), "delta": 0.05, "bounds": None},
-        r"^delta is 0.05 here and 0.01 in PairwiseBAI\(0.01\): give it in one place$",
-    ),
-    "min_rounds of an algorithm": (
-        {"algorithm": PairwiseBAI(), "min_rounds": 5, "bounds": None},
-        r"^min_rounds is 5 here and 10 in PairwiseBAI\(\): give it in one place$",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_contradicts_is_refused_with_both_values(case: str) -> None:
-    options, message = REFUSED[case]
-    with pytest.raises(ValueError, match=message):
-        run(**options)
-
-
-@pytest.mark.parametrize("thing", [Betting, None.__class__, "Betting", 0.05, PairwiseBAI()])
-def test_what_is_no_comparison_is_refused(thing: Any) -> None:
-    with pytest.raises(TypeError, match=r"^comparison must be a comparison such as bestarm\.comparisons\.Student"):
-        run(comparison=thing)
-
-
-def test_an_algorithm_that_must_see_each_round_has_one_in_flight_on_an_executor() -> None:
-    with ThreadPoolExecutor(2) as pool:
-        result = run(algorithm=LUCB(0.1, variances=0.02), bounds=None, executor=pool)
-        assert (result.settings.rounds_in_flight, result.best) == (1, "high")
-        assert run(executor=pool).settings.rounds_in_flight == 4
-        with pytest.raises(ValueError, match="rounds_in_flight must be 1, got 2"):
-            run(algorithm=LUCB(0.1), bounds=None, executor=pool, rounds_in_flight=2)
-
-
-def test_arms_and_items_are_named() -> None:
-    with pytest.raises(TypeError, match="positional"):
-        race(share, ["a", "b"])  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="positional"):
-        PairwiseBAI(0.05, Betting())  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"^delta must lie .* got Betting\(\) \(a comparison is given by name"):
-        PairwiseBAI(Betting())  # type: ignore[arg-type]
-
+from small_race import LEVEL, run, share
 
 # --- results that cannot be misread ----------------------------------------------------------------------------------
 
@@ -334,124 +208,16 @@ def test_equality_never_raises() -> None:
     assert variances[0] == variances[1]
 
 
-# --- files -----------------------------------------------------------------------------------------------------------
+def test_rounds_and_records_of_arrays_are_compared() -> None:
+    def rounds() -> list[Any]:
+        return bestarm.Race(["a", "b"], items=[np.array([k, k]) for k in range(9)]).ask()
 
-
-def settings_of(store: Path) -> dict[str, Any]:
-    with closing(sqlite3.connect(store)) as connection:
-        return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM settings")}
-
-
-def edit(store: Path, name: str, value: Any) -> None:
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, json.dumps(value)))
-
-
-OPTIONAL = ("format", "reason", "source", "max_evaluations", "rounds_in_flight", "on_error", "seed", "lower_is_better")
-
-
-def test_a_setting_that_is_missing_has_its_default(tmp_path: Path) -> None:
-    store = tmp_path / "race.sqlite"
-    begun = run(store=store, max_evaluations=30)
-    with closing(sqlite3.connect(store)) as connection, connection:
-        connection.executemany("DELETE FROM settings WHERE name = ?", [(name,) for name in OPTIONAL])
-    plain = settings_of(store)["algorithm"]
-    for name in ("keep", "epsilon", "indifference_zone", "max_rounds", "max_queries"):
-        del plain[name]
-    del plain["comparison"]["bets"], plain["comparison"]["weights"]
-    edit(store, "algorithm", plain)
-    assert bestarm.load_result(store).to_records() == begun.to_records()
-    assert bestarm.load_result(store).settings.algorithm == begun.settings.algorithm
-    assert run(store=store).to_json() == run().to_json()
-
-
-def test_settings_of_files_have_their_present_names() -> None:
-    plain = run(bounds=None).settings.to_plain()
-    former = plain | {"in_flight": 3, "max_queries": 77}
-    del former["rounds_in_flight"], former["max_evaluations"]
-    former["algorithm"]["comparison"]["first_rounds"] = former["algorithm"]["comparison"].pop("min_rounds")
-    settings = RaceSettings.from_plain(former)
-    assert (settings.rounds_in_flight, settings.max_evaluations) == (3, 77)
-    assert RaceSettings.from_plain(settings.to_plain() | {"max_queries": 5}) == settings  # the present name counts
-
-
-def test_the_format_is_in_files_and_a_later_one_is_refused(tmp_path: Path) -> None:
-    store = tmp_path / "race.sqlite"
-    run(store=store, max_evaluations=30)
-    assert settings_of(store)["format"] == 1
-    edit(store, "format", 2)
-    before = store.read_bytes()
-    message = "has format 2, and this bestarm reads format 1: use the version of bestarm that made it, or a later one"
-    with pytest.raises(bestarm.StoreError, match=message):
-        bestarm.load_result(store)
-    with pytest.raises(bestarm.StoreError, match=message):
-        run(store=store)
-    assert store.read_bytes() == before
-
-
-@dataclass(frozen=True)
-class Mine(PairBoundary):
-    """A comparison of one's own."""
-
-    factor: float = 1.5
-
-    def boundary(self, rounds: Any, n_arms: int, delta: float) -> Any:
-        slopes, offsets = StudentMixture().boundary(rounds, n_arms, delta)
-        return slopes * self.factor, offsets
-
-
-@dataclass(frozen=True)
-class Nested:
-    """An algorithm of one's own, with settings of the same names at several levels."""
-
-    delta: float = 0.05
-    seed: int = 0
-    test: Any = field(default_factory=lambda: PairwiseBAI(0.01))
-
-    def start(self, n_arms: int) -> Any:
-        return self.test.start(n_arms)
-
-
-WEIGHTED = StudentMixture(precisions=(1, 10, 100), weights=(3, 2, 1))
-CONTINUED: dict[str, dict[str, Any]] = {
-    "own comparison": {"comparison": Mine(), "bounds": None},
-    "own comparison of an algorithm": {"algorithm": PairwiseBAI(0.1, comparison=Mine(2.0)), "bounds": None},
-    "own algorithm": {"algorithm": Nested(), "bounds": None},
-    "own bets": {"comparison": Betting(bets=[0.5, 0.25])},
-    "own weights": {"comparison": WEIGHTED, "bounds": None},
-}
-
-
-@pytest.mark.parametrize("case", CONTINUED)
-def test_a_race_by_rules_of_ones_own_is_continued(case: str, tmp_path: Path) -> None:
-    for budget in (30, 60, 5000):
-        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget, **CONTINUED[case])
-    assert str(result) == str(run(**CONTINUED[case]))
-
-
-def test_settings_within_settings_of_ones_own_have_their_present_names(tmp_path: Path) -> None:
-    store = tmp_path / "race.sqlite"
-    run(store=store, max_evaluations=30, algorithm=Nested(), bounds=None)
-    plain = settings_of(store)["algorithm"]
-    plain["test"]["comparison"]["first_rounds"] = plain["test"]["comparison"].pop("min_rounds")
-    edit(store, "algorithm", plain)
-    assert run(store=store, algorithm=Nested(), bounds=None).answered
-
-
-@pytest.mark.parametrize("changed", [Nested(seed=1), Nested(delta=0.1), Nested(test=PairwiseBAI(0.02))])
-def test_settings_of_the_same_name_do_not_hide_each_other(changed: Nested, tmp_path: Path) -> None:
-    run(store=tmp_path / "race.sqlite", max_evaluations=30, algorithm=Nested(), bounds=None)
-    with pytest.raises(bestarm.StoreError, match="when the race began"):
-        run(store=tmp_path / "race.sqlite", algorithm=changed, bounds=None)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_weights_are_scaled_once(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    bets, weights = np.sort(rng.uniform(0.01, 0.95, 5)), rng.uniform(0.1, 3.0, 5)
-    for comparison in (Betting(bets=bets.tolist()), Betting(bets=bets.tolist(), weights=weights.tolist())):
-        assert eval(repr(comparison), {"Betting": Betting}) == comparison  # noqa: S307 - our own text
-        assert replace(comparison) == comparison
+    assert rounds() == rounds()
+    arms = [np.array([k, 1.0]) for k in range(3)]
+    one, other = (race(lambda arm, item: arm[0] / 4, arms=arms, items=range(99), bounds=(0, 1)) for _ in range(2))
+    assert one.records == other.records
+    assert one.eliminations == other.eliminations
+    assert hash(run().eliminations[0]) == hash(run().eliminations[0])
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -499,61 +265,6 @@ def test_warnings_do_not_depend_on_how_the_rounds_came(tmp_path: Path) -> None:
     assert result.warnings == whole.warnings == bestarm.load_result(store).warnings
 
 
-def test_rounds_and_records_of_arrays_are_compared() -> None:
-    def rounds() -> list[Any]:
-        return bestarm.Race(["a", "b"], items=[np.array([k, k]) for k in range(9)]).ask()
-
-    assert rounds() == rounds()
-    arms = [np.array([k, 1.0]) for k in range(3)]
-    one, other = (race(lambda arm, item: arm[0] / 4, arms=arms, items=range(99), bounds=(0, 1)) for _ in range(2))
-    assert one.records == other.records
-    assert one.eliminations == other.eliminations
-    assert hash(run().eliminations[0]) == hash(run().eliminations[0])
-
-
-@pytest.mark.parametrize("reason", ["running", "tired", "interrupted", ""])
-def test_a_game_of_ones_own_ends_for_a_reason_that_games_have(reason: str) -> None:
-    class Tired(Game):
-        @property
-        def reason(self) -> str | None:
-            return reason if self.n_rounds == 3 else None
-
-    @dataclass(frozen=True)
-    class Sleepy:
-        def start(self, n_arms: int) -> Game:
-            return Tired(n_arms)
-
-    with pytest.raises(ValueError, match=r"Tired.reason must be one of 'decided', .*'budget', got"):
-        run(algorithm=Sleepy(), bounds=None)
-
-
-def test_a_comparison_that_does_not_adapt_is_refused() -> None:
-    class Stiff:
-        role = "pairs"
-
-    with pytest.raises(TypeError, match=r"^Stiff needs a method adapted\(bounds, pool\)"):
-        run(comparison=Stiff())
-
-
-@pytest.mark.parametrize("name", ["jointly", "shuffle_arms"])
-def test_flags_are_flags(name: str) -> None:
-    with pytest.raises(TypeError, match=f"^{name} must be True or False, got 'no'"):
-        run(**{name: "no"})
-
-
-def test_a_confidence_is_not_taken_for_delta() -> None:
-    with pytest.raises(ValueError, match=r"at most 0.5 in a race, got 0.95: for 95% certainty give 0.05"):
-        run(delta=0.95)
-    with pytest.raises(ValueError, match=r"^delta must lie strictly between 0 and 1, got '0.05'$"):
-        run(delta="0.05")
-
-
-def test_min_rounds_of_an_algorithm_is_its_own_or_that_of_its_comparison() -> None:
-    assert run(algorithm=KimNelson(0.1, min_rounds=20), min_rounds=20, bounds=None).best == "high"
-    with pytest.raises(ValueError, match=r"^min_rounds is 5 here and 20 in KimNelson"):
-        run(algorithm=KimNelson(0.1, min_rounds=20), min_rounds=5, bounds=None)
-
-
 def test_files_and_tables_that_are_easily_mistaken(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"got the text 'wide.csv': read a file with bestarm.read_table"):
         race_table("wide.csv")
@@ -566,10 +277,12 @@ def test_files_and_tables_that_are_easily_mistaken(tmp_path: Path) -> None:
     ):
         bestarm.read_table(tmp_path / "long.csv")
     for first in (0, 1):
-        rows = "\n".join(f"{k},{k % 2},1" for k in range(first, first + 9))
+        rows = "\n".join(f"{k},{k % 2},1" for k in range(first, first + 10))
         (tmp_path / "numbered.csv").write_text(f"question,a,b\n{rows}\n", encoding="utf-8")
         table = bestarm.read_table(tmp_path / "numbered.csv")
         assert (table.arms, table.items[0]) == (("a", "b"), str(first))
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n2,3\n3,5\n", encoding="utf-8")
+    assert bestarm.read_table(tmp_path / "few.csv").arms == ("a", "b")  # scores, of a few items
 
 
 def test_no_arm_can_be_better_by_more_than_the_bounds_allow() -> None:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm
 from bestarm.arms import Arms, TableArms, UnpairedArms
-from bestarm.checks import check_at_least, check_bounds, check_count, check_flag
+from bestarm.checks import check_bounds, check_count, check_flag
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.errors import AssumptionWarning
-from bestarm.inputs.options import DELTA, Options, PlanOptions, choose_algorithm, known_options
+from bestarm.inputs.options import Options, PlanOptions, checked_aim, choose_algorithm, known_options
 from bestarm.inputs.plain import FORMAT
 from bestarm.inputs.tables import Missing, check_within, score_table, without_gaps
 from bestarm.simulation import simulate
@@ -128,11 +128,7 @@ def plan(
     chosen = known_options("plan", options, PlanOptions)
     check_count("seed", chosen.seed, least=0)
     check_flag("lower_is_better", chosen.lower_is_better)
-    delta = DELTA if chosen.delta is None else chosen.delta
-    epsilon = 0.0 if chosen.epsilon is None else chosen.epsilon
-    zone = 0.0 if chosen.indifference_zone is None else chosen.indifference_zone
-    check_at_least("epsilon", epsilon, 0)
-    check_at_least("indifference_zone", zone, 0)
+    delta, epsilon, zone = checked_aim(chosen)
     limits = None if bounds is None else check_bounds(bounds)
     table = score_table(pilot, arms)
     check_within(table, limits)

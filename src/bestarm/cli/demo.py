@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bestarm.checks import check_count, check_delta
-from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, remark
+from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue, remark
 from bestarm.cli.options import Delta, MaxEvaluations, Output, Seed, grouped
 from bestarm.experiments import compressors as data
 from bestarm.inputs.options import Options
@@ -30,6 +30,7 @@ def demo(
     """
     store = output / "race.sqlite"
     with clear_errors():
+        check_page(shown.report)
         check_delta(delta)
         check_count("seed", seed, least=0)
         output.mkdir(parents=True, exist_ok=True)
@@ -46,6 +47,7 @@ def demo(
         result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
         result.plot().savefig(output / "race.png", dpi=150)
         remark(f"Wrote {store} and {output / 'race.png'}.")
+        hint_to_continue(result, store)
         finish(result, shown.as_json, shown.report or output / "report.html", store)
 
 

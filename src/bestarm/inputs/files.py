@@ -14,6 +14,7 @@ from bestarm.inputs.texts import counted
 
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 LONGEST_CELL = 2**31 - 1
+COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
 LONG = " (one row per score? then name item_column, arm_column and score_column)"
 
 Cells = Sequence[Any]
@@ -29,8 +30,9 @@ def read_table(
     """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
 
     Wide: one row per item, one column per arm; ``item_column`` names the column that holds the items. If it is left
-    out, the first column is used if it is called item, id, index or instance, has no name, holds no numbers, or just
-    counts the rows.
+    out, the first column is used if it is called item, id, index or instance, has no name, holds no numbers, or only
+    counts the rows (ten or more).
+
     Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score.
     """
     path, item, arm, score = Path(path), item_column, arm_column, score_column
@@ -160,7 +162,7 @@ def _names_at(header: list[str], rows: list[Cells]) -> int | None:
 def _counts_up(cells: Cells) -> bool:
     """Whether a column only numbers its rows, whatever it is called: such numbers are no scores."""
     start = 0 if str(cells[0]) == "0" else 1
-    return len(cells) > 2 and [str(cell) for cell in cells] == [str(k) for k in range(start, start + len(cells))]
+    return len(cells) >= COUNTED and [str(cell) for cell in cells] == [str(k) for k in range(start, start + len(cells))]
 
 
 def _is_number(cell: Any) -> bool:

@@ -91,10 +91,8 @@ def known_options(function: str, options: Mapping[str, Any], known: type) -> Opt
     return Options(**options)
 
 
-def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
-    """The algorithm given; or the comparison given, or the one that fits the scores, on these items."""
-    if options.algorithm is not None:
-        return _given_algorithm(options, options.algorithm)
+def checked_aim(options: Options) -> tuple[float, float, float]:
+    """Delta, epsilon and the zone: as given, or their defaults."""
     delta = DELTA if options.delta is None else options.delta
     epsilon = 0.0 if options.epsilon is None else options.epsilon
     zone = 0.0 if options.indifference_zone is None else options.indifference_zone
@@ -104,6 +102,14 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
         raise ValueError(f"{sure}, got {delta!r}: for 95% certainty give 0.05")
     check_at_least("epsilon", epsilon, 0)
     check_at_least("indifference_zone", zone, 0)
+    return delta, epsilon, zone
+
+
+def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
+    """The algorithm given; or the comparison given, or the one that fits the scores, on these items."""
+    if options.algorithm is not None:
+        return _given_algorithm(options, options.algorithm)
+    delta, epsilon, zone = checked_aim(options)
     comparison = _comparison(options, pool)
     if comparison.role == "pairs":
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, Unpack
+from typing import Any, Generic, Self, Unpack
 
 from bestarm.algorithms import Reason
+from bestarm.algorithms.statements import Arm
 from bestarm.checks import check_mapping
 from bestarm.errors import EvaluationError, StoreError
 from bestarm.inputs.arms import race_arms
@@ -22,8 +23,6 @@ from bestarm.racing.state import OpenRound, RaceState
 from bestarm.racing.store import Store, StoredRace, check_stored
 from bestarm.racing.summary import Standing, standing, summarise
 from bestarm.values import equal_values, hash_of_values
-
-Arm = TypeVar("Arm")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ from types import FrameType
 from typing import Any
 
 from bestarm.algorithms import Reason
+from bestarm.algorithms.statements import Arm
 from bestarm.inputs.options import Options
 from bestarm.inputs.scores import Outcome, failed_call, is_failure
-from bestarm.racing.ask_tell import Arm, Race, Round
+from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.result import RaceResult
 from bestarm.report.live import display

@@ -1,13 +1,13 @@
 """How a race stands: as a whole (arms by number), and for each arm (by label)."""
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal
 
 from bestarm.algorithms import Elimination, Reason
+from bestarm.algorithms.statements import Arm
 from bestarm.racing.replay import Failure
 from bestarm.values import equal_values, hash_of_values
 
-Arm = TypeVar("Arm")
 Status = Literal["best", "within epsilon", "tied", "leader", "candidate", "out", "disqualified"]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from bestarm.algorithms import Algorithm
+from bestarm.algorithms.statements import Arm
 from bestarm.comparisons import Comparison
 from bestarm.inputs.options import OnError, Options
-from bestarm.racing.ask_tell import Arm
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult

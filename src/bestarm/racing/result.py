@@ -5,12 +5,13 @@ import warnings
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Elimination, Game, Guarantee, Intervals, Lead, Reason
+from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.arms import RaceArms
 from bestarm.inputs.texts import counted, hashable, name_of
@@ -22,8 +23,6 @@ from bestarm.racing.settings import RaceSettings, start_game
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-Arm = TypeVar("Arm")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

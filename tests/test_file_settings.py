@@ -1,0 +1,138 @@
+"""Settings in race files: defaults, former names, formats, and rules of one's own."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm.algorithms import PairwiseBAI
+from bestarm.comparisons import (
+    Betting,
+    PairBoundary,
+    StudentMixture,
+)
+from bestarm.racing import RaceSettings
+from small_race import run
+
+
+def settings_of(store: Path) -> dict[str, Any]:
+    with closing(sqlite3.connect(store)) as connection:
+        return {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM settings")}
+
+
+def edit(store: Path, name: str, value: Any) -> None:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, json.dumps(value)))
+
+
+OPTIONAL = ("format", "reason", "source", "max_evaluations", "rounds_in_flight", "on_error", "seed", "lower_is_better")
+
+
+def test_a_setting_that_is_missing_has_its_default(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    begun = run(store=store, max_evaluations=30)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.executemany("DELETE FROM settings WHERE name = ?", [(name,) for name in OPTIONAL])
+    plain = settings_of(store)["algorithm"]
+    for name in ("keep", "epsilon", "indifference_zone", "max_rounds", "max_queries"):
+        del plain[name]
+    del plain["comparison"]["bets"], plain["comparison"]["weights"]
+    edit(store, "algorithm", plain)
+    assert bestarm.load_result(store).to_records() == begun.to_records()
+    assert bestarm.load_result(store).settings.algorithm == begun.settings.algorithm
+    assert run(store=store).to_json() == run().to_json()
+
+
+def test_settings_of_files_have_their_present_names() -> None:
+    plain = run(bounds=None).settings.to_plain()
+    former = plain | {"in_flight": 3, "max_queries": 77}
+    del former["rounds_in_flight"], former["max_evaluations"]
+    former["algorithm"]["comparison"]["first_rounds"] = former["algorithm"]["comparison"].pop("min_rounds")
+    settings = RaceSettings.from_plain(former)
+    assert (settings.rounds_in_flight, settings.max_evaluations) == (3, 77)
+    assert RaceSettings.from_plain(settings.to_plain() | {"max_queries": 5}) == settings  # the present name counts
+
+
+def test_the_format_is_in_files_and_a_later_one_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    run(store=store, max_evaluations=30)
+    assert settings_of(store)["format"] == 1
+    edit(store, "format", 2)
+    before = store.read_bytes()
+    message = "has format 2, and this bestarm reads format 1: use the version of bestarm that made it, or a later one"
+    with pytest.raises(bestarm.StoreError, match=message):
+        bestarm.load_result(store)
+    with pytest.raises(bestarm.StoreError, match=message):
+        run(store=store)
+    assert store.read_bytes() == before
+
+
+@dataclass(frozen=True)
+class Mine(PairBoundary):
+    """A comparison of one's own."""
+
+    factor: float = 1.5
+
+    def boundary(self, rounds: Any, n_arms: int, delta: float) -> Any:
+        slopes, offsets = StudentMixture().boundary(rounds, n_arms, delta)
+        return slopes * self.factor, offsets
+
+
+@dataclass(frozen=True)
+class Nested:
+    """An algorithm of one's own, with settings of the same names at several levels."""
+
+    delta: float = 0.05
+    seed: int = 0
+    test: Any = field(default_factory=lambda: PairwiseBAI(0.01))
+
+    def start(self, n_arms: int) -> Any:
+        return self.test.start(n_arms)
+
+
+WEIGHTED = StudentMixture(precisions=(1, 10, 100), weights=(3, 2, 1))
+CONTINUED: dict[str, dict[str, Any]] = {
+    "own comparison": {"comparison": Mine(), "bounds": None},
+    "own comparison of an algorithm": {"algorithm": PairwiseBAI(0.1, comparison=Mine(2.0)), "bounds": None},
+    "own algorithm": {"algorithm": Nested(), "bounds": None},
+    "own bets": {"comparison": Betting(bets=[0.5, 0.25])},
+    "own weights": {"comparison": WEIGHTED, "bounds": None},
+}
+
+
+@pytest.mark.parametrize("case", CONTINUED)
+def test_a_race_by_rules_of_ones_own_is_continued(case: str, tmp_path: Path) -> None:
+    for budget in (30, 60, 5000):
+        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget, **CONTINUED[case])
+    assert str(result) == str(run(**CONTINUED[case]))
+
+
+def test_settings_within_settings_of_ones_own_have_their_present_names(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    run(store=store, max_evaluations=30, algorithm=Nested(), bounds=None)
+    plain = settings_of(store)["algorithm"]
+    plain["test"]["comparison"]["first_rounds"] = plain["test"]["comparison"].pop("min_rounds")
+    edit(store, "algorithm", plain)
+    assert run(store=store, algorithm=Nested(), bounds=None).answered
+
+
+@pytest.mark.parametrize("changed", [Nested(seed=1), Nested(delta=0.1), Nested(test=PairwiseBAI(0.02))])
+def test_settings_of_the_same_name_do_not_hide_each_other(changed: Nested, tmp_path: Path) -> None:
+    run(store=tmp_path / "race.sqlite", max_evaluations=30, algorithm=Nested(), bounds=None)
+    with pytest.raises(bestarm.StoreError, match="when the race began"):
+        run(store=tmp_path / "race.sqlite", algorithm=changed, bounds=None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_are_scaled_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    bets, weights = np.sort(rng.uniform(0.01, 0.95, 5)), rng.uniform(0.1, 3.0, 5)
+    for comparison in (Betting(bets=bets.tolist()), Betting(bets=bets.tolist(), weights=weights.tolist())):
+        assert eval(repr(comparison), {"Betting": Betting}) == comparison  # noqa: S307 - our own text
+        assert replace(comparison) == comparison
