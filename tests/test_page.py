@@ -192,7 +192,7 @@ POOL = "the best mean over the 400 items of this race, which were taken in rando
 LAW = "The best is the arm with the best mean over all items that could have come up."
 EPSILON = "to be at most 0.2 from the best; this is then true with probability at least 0.95."
 ZONE = "All this assumes that the best arm leads by at least 0.05; otherwise nothing is guaranteed."
-FAILED = "Arms that could not be evaluated were disqualified: the best of all may be among these."
+FAILED = "Nothing is known about how good they are, and the best arm is here the best of the others."
 GUARANTEES = {
     "bounded pool": ["0.95", SCORES, POOL],
     "bounded stream": ["0.95", SCORES, LAW],

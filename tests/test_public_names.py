@@ -14,15 +14,15 @@ from bestarm import algorithms, arms, comparisons, complexity, racing, simulatio
 
 PUBLIC = {
     bestarm: """
-        AssumptionWarning BestarmError EvaluationError Plan Race RaceResult Round ScoreTable StoreError __version__
-        load_result plan race race_commands race_table read_table simulate
+        AssumptionWarning BestarmError EvaluationError OutOfBoundsError Plan Race RaceResult Round ScoreTable
+        StoreError __version__ load_result plan race race_commands race_table read_table simulate
         """,
     algorithms: """
         LUCB Algorithm ConvexBAI Elimination EliminationGame Game Guarantee HoeffdingRace Intervals KimNelson Lead
         PairwiseBAI Reason VarianceRace
         """,
     racing: """
-        ArmRecord Disqualification RaceSettings Record RoundRow ScoreRow Standing Store StoredRace
+        ArmRecord Disqualification FailureCount RaceSettings Record RoundRow ScoreRow Standing Store StoredRace
         """,
     simulation: "Simulation simulate",
     comparisons: """

@@ -84,8 +84,6 @@ BAD: list[tuple[Any, str]] = [
     (BOOM, "failed: ValueError: boom"),
     (math.nan, "returned nan: a score must be a finite number"),
     (-math.inf, "returned -inf: a score must be a finite number"),
-    (1.5, "returned 1.5, which is outside of bounds=(0, 1)"),
-    (-0.001, "returned -0.001, which is outside of bounds=(0, 1)"),
     ("0.5", "returned '0.5', which is not a number"),
     (b"1", "returned b'1', which is not a number"),
     (None, "returned None, which is not a number"),
@@ -150,7 +148,7 @@ def test_scores_by_name_are_found_for_candidates_that_cannot_be_hashed() -> None
 
 
 @pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
-@pytest.mark.parametrize("value", [BOOM, math.nan, 2.0, None])
+@pytest.mark.parametrize("value", [BOOM, math.nan, None])
 def test_an_evaluation_is_tried_again(way: Callable[..., RaceResult[Any]], value: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-4)
     rows, attempts = bounded_rows(0), Counter[tuple[int, int]]()
@@ -164,7 +162,7 @@ def test_an_evaluation_is_tried_again(way: Callable[..., RaceResult[Any]], value
     assert told(result) == told(in_turn(reads(rows), bounds=(0, 1), rounds_in_flight=2))
     assert all(n == (3 if sum(call) % 3 == 0 else 1) for call, n in attempts.items() if call[0] < result.n_rounds)
     attempts.clear()
-    with pytest.raises(EvaluationError, match=r" \(2 attempts\)$" if value is BOOM else "returned"):
+    with pytest.raises(EvaluationError, match=r" \(2 attempts\)$"):
         way(evaluate, bounds=(0, 1), retries=1, rounds_in_flight=2)
     assert max(attempts.values()) == 2
 
@@ -213,7 +211,7 @@ def test_those_that_a_disqualified_arm_had_eliminated_are_named_and_stay_out() -
     assert [(one.arm, one.round, one.had_eliminated) for one in result.disqualified] == [("b", 31, ("a", "e"))]
     assert [(one.arm, one.round, one.by) for one in result.eliminations[:2]] == [("a", 8, "b"), ("e", 9, "b")]
     assert (result.best, result.reason, result.eliminations[2].arm) == ("c", "decided", "d")
-    assert re.search(r"b was disqualified in round 31.*it had eliminated a and e", result.verdict)
+    assert re.search(r"b was disqualified in round 31.*It had eliminated a and e, which may be better", result.verdict)
 
 
 @pytest.mark.parametrize("bad_arms", [(0, 1, 2, 3, 4), (0, 2)])

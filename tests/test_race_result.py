@@ -204,14 +204,15 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     "interrupted: at once": (lambda: race(failing({"mid": 1}, KeyboardInterrupt())), NOTHING),
     "decided: disqualified": (
         lambda: race(failing({"high": 12}, FULL), on_error="disqualify", items=iter(range(100))),
-        f"mid is the best {SURE}. {INDEPENDENT} "
-        f"high was disqualified in round 12 and may be the best; it had eliminated low {FAILED.format('high', 11)}.",
+        f"mid is the best of those that could be evaluated (apart from low), {SURE}. {INDEPENDENT} "
+        f"high was disqualified in round 12 {FAILED.format('high', 11)}: nothing is known about how good it is. It had "
+        "eliminated low, which may be better than mid.",
     ),
     "decided: all but one disqualified": (
         lambda: race(failing({"high": 1, "low": 1}, FULL), on_error="disqualify", items=iter("ab")),
-        f"mid is the best {SURE}. {INDEPENDENT} "
-        f"low was disqualified in round 1 and may be the best {FAILED.format('low', repr('a'))}. "
-        f"high was disqualified in round 1 and may be the best {FAILED.format('high', repr('a'))}.",
+        f"mid is the best of those that could be evaluated, {SURE}. {INDEPENDENT} "
+        f"low was disqualified in round 1 {FAILED.format('low', repr('a'))}: nothing is known about how good it is. "
+        f"high was disqualified in round 1 {FAILED.format('high', repr('a'))}: nothing is known about how good it is.",
     ),
     "decided: contradiction": (
         lambda: race(turning, [0, 1, 2], iter(range(500)), bounds=None, algorithm=KEPT),
@@ -251,9 +252,11 @@ DECIDED = f"""\
  mid     0.5      15      0.4   out in round 15, beaten by high
  low     0.2      10      0.7   out in round 10, beaten by high"""
 UNDECIDED = f"""\
-No answer: the budget ran out. "low" leads. With probability at least 0.95 the best is low or mid. {NORMAL} \
-high was disqualified in round 7 and may be the best {FAILED.format("high", 6)}.
+No answer: the budget ran out. "low" leads. With probability at least 0.95 the best of those that could be evaluated \
+is low or mid. {NORMAL} high was disqualified in round 7 {FAILED.format("high", 6)}: nothing is known about \
+how good it is.
 25 evaluations in 9 rounds.
+1 evaluation failed: high (disqualified).
  arm    mean   items   behind
  ──────────────────────────────────────────────────────
  low     0.2       9            leader

@@ -14,7 +14,7 @@ from bestarm import EvaluationError
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.comparisons import Betting
 from bestarm.inputs.items import digest
-from bestarm.report.words import names
+from bestarm.inputs.texts import names
 from bestarm.testing import ConformanceError, check_algorithm
 from bestarm.testing.saying import bounds_on_leads_agree
 from own_games import Playing

@@ -1,3 +1,4 @@
+import math
 import os
 import resource
 import shutil
@@ -214,7 +215,7 @@ def test_scores_that_could_not_be_stored_can_be_told_again(tmp_path: Path) -> No
 def fails(arm: str, item: int) -> float:
     if arm == "bad" and item > 2:
         raise RuntimeError("out of\nmemory")
-    return 7.0 if arm == "fair" and item == 4 else share(arm, item)
+    return math.nan if arm == "fair" and item == 4 else share(arm, item)
 
 
 @pytest.mark.parametrize(("on_error", "score_of_failure"), [("worst", 0.0), ("disqualify", None)])
@@ -223,8 +224,9 @@ def test_failures_are_stored_with_their_text(on_error: Any, score_of_failure: fl
     result = race(fails, arms=ALL, items=iter(range(6)), bounds=(0, 1), on_error=on_error, store=store)
     with closing(sqlite3.connect(store)) as connection:
         failed = connection.execute("SELECT round, arm, score, failure FROM scores WHERE failure NOT NULL").fetchall()
-    words = "evaluate('bad', {}) failed: RuntimeError: out of\nmemory"
-    other = "evaluate('fair', 4) returned 7.0, which is outside of bounds=(0, 1)"
+    begun = "counted as worst: " if on_error == "worst" else ""
+    words = begun + "evaluate('bad', {}) failed: RuntimeError: out of\nmemory"
+    other = begun + "evaluate('fair', 4) returned nan: a score must be a finite number"
     bad = [(item + 1, 0, score_of_failure, words.format(item)) for item in (3, 4, 5)]
     fair = (5, 1, score_of_failure, other)
     assert failed == ([bad[0], bad[1], fair, bad[2]] if on_error == "worst" else [bad[0], fair])

@@ -12,7 +12,7 @@ from bestarm import algorithms as algorithms
 from bestarm import arms as arms
 from bestarm import comparisons as comparisons
 from bestarm import complexity as complexity
-from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, StoreError
+from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, OutOfBoundsError, StoreError
 from bestarm.inputs.files import read_table
 from bestarm.inputs.tables import ScoreTable
 from bestarm.planning import Plan, plan
@@ -29,6 +29,7 @@ __all__ = [
     "AssumptionWarning",
     "BestarmError",
     "EvaluationError",
+    "OutOfBoundsError",
     "Plan",
     "Race",
     "RaceResult",

@@ -10,11 +10,19 @@ class BestarmError(Exception):
 class EvaluationError(BestarmError):
     """An evaluation that failed: the text says why, `arm` and `item` say which one.
 
-    Both are None where the failure belongs to no single evaluation.
+    Both are None where the failure belongs to no single evaluation. `retried` is how many attempts had failed before.
     """
 
     arm: Any = None
     item: Any = None
+    retried: int = 0
+
+
+class OutOfBoundsError(EvaluationError):
+    """A score outside of the bounds: whatever ``on_error`` says, the race stops, and ``retries`` does not try again.
+
+    The bounds are what the guarantee rests on, and they are wrong: give wider ones and start again.
+    """
 
 
 class StoreError(BestarmError):

@@ -131,8 +131,7 @@ def plan(
     delta, epsilon, zone = checked_aim(chosen)
     limits = None if bounds is None else check_bounds(bounds)
     table = score_table(pilot, arms)
-    check_within(table, limits)
-    table = without_gaps(table, missing, limits, chosen.lower_is_better)
+    table = without_gaps(check_within(table, limits), missing, limits, chosen.lower_is_better)
     if len(table.items) < FEWEST_ITEMS:
         raise ValueError(f"a pilot must have at least {FEWEST_ITEMS} items, got {len(table.items)}")
     scores, length = _rewards(table.scores, limits, chosen.lower_is_better)

@@ -118,6 +118,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def show_result(result: RaceResult[Any], as_json: bool) -> None:
     """Print a result as a table or as JSON, on standard output."""
+    from bestarm.report.failing import failures
     from bestarm.report.words import cost, rich_table, sentences
 
     console = Console()
@@ -126,7 +127,8 @@ def show_result(result: RaceResult[Any], as_json: bool) -> None:
     else:
         answer, *rest = map(as_typed, sentences(result))
         console.print(Text.assemble((answer, "bold"), *(f" {sentence}" for sentence in rest)), highlight=False)
-        console.print(cost(result), highlight=False)
+        for sentence in (cost(result), *failures(result)):
+            console.print(sentence, highlight=False, markup=False)
         console.print(rich_table(result))
 
 

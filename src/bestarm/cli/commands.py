@@ -20,7 +20,9 @@ class Programs:
         Measured,
         typer.Option(help="What is measured: time (wall time, less is better) or stdout (the last number printed)."),
     ] = "time"
-    timeout: Annotated[float, typer.Option(help="Seconds after which a program is killed.")] = TIMEOUT
+    timeout: Annotated[
+        float, typer.Option(help="Seconds after which a program is killed; with --score time it counts as that long.")
+    ] = TIMEOUT
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)

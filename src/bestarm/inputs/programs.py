@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from bestarm.checks import check_choice, check_positive
 from bestarm.inputs.items import full_text
-from bestarm.inputs.scores import PlainError
+from bestarm.inputs.scores import PlainError, ScoredError
 
 Measured = Literal["time", "stdout"]
 PLACE = "{item}"
@@ -23,6 +23,10 @@ TAIL = 200  # characters of what a program printed that an error shows
 
 class CommandError(PlainError):
     """A program that did not give a score, and why."""
+
+
+class TimedOutError(CommandError, ScoredError):
+    """A program whose time is the score, and that reached its time-out: it counts as that."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,9 @@ class Command:
         except OSError as error:
             raise CommandError(f"{words[0]!r} cannot be run: {error}") from error
         except subprocess.TimeoutExpired as error:
-            raise CommandError(f"it took longer than the timeout of {self.timeout:g} seconds") from error
-        seconds = time.perf_counter() - begun
+            why = f"it took longer than the timeout of {self.timeout:g} seconds"
+            raise (TimedOutError(why, self.timeout) if self.score == "time" else CommandError(why)) from error
+        seconds = min(time.perf_counter() - begun, self.timeout)  # nobody is slower than those that were killed
         if returncode != 0:
             raise CommandError(f"exit code {returncode}{_tail(complained)}")
         return seconds if self.score == "time" else last_number(printed)
@@ -84,6 +89,19 @@ def last_number(printed: bytes) -> float:
 def _tail(printed: bytes) -> str:
     text = " ".join(printed.decode("utf-8", "replace").split())[-TAIL:]
     return f" ({text})" if text else ""
+
+
+def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str | None:
+    """What is measured in another way than when a race began, in words, or None.
+
+    Times are counted up to the time-out, so it belongs to the score; files of earlier versions may not hold it.
+    """
+    before, now = before or {}, now or {}
+    if before.get("score") != now.get("score"):
+        return f"score was {before.get('score')!r} when the race began and is {now.get('score')!r} now"
+    if now.get("score") == "time" and before.get("timeout", now.get("timeout")) != now.get("timeout"):
+        return f"timeout was {before['timeout']!r} when the race began and is {now.get('timeout')!r} now"
+    return None
 
 
 Commands = Mapping[str, str | Sequence[str]] | Sequence[str]

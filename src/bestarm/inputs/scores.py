@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bestarm.errors import BestarmError, EvaluationError
+from bestarm.checks import rounding_of
+from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
+from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import item_text
 from bestarm.inputs.texts import hashable, short
 
@@ -16,7 +18,15 @@ class PlainError(BestarmError):
     """A failure whose text says it all."""
 
 
-Outcome = float | EvaluationError
+class ScoredError(PlainError):
+    """A failure that is a score all the same, such as a time-out: it is not tried again."""
+
+    def __init__(self, text: str, score: float) -> None:
+        super().__init__(text)
+        self.score = score
+
+
+Outcome = float | NotedScore | EvaluationError
 
 
 def listed(value: Any, arms: Sequence[Any], names: Sequence[str]) -> list[Any]:
@@ -39,22 +49,46 @@ def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item
     if isinstance(value, EvaluationError):
         return value
     if isinstance(value, Exception):
-        return failed_call(name, item, value)
+        return raised_outcome(value, bounds, name, item)
     return checked_score(value, bounds, name, item)
 
 
-def failed_call(name: str, item: Any, error: Exception, tried: str = "") -> EvaluationError:
+def raised_outcome(error: Exception, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
+    """What an exception means: a failure, or the score that it counts as."""
+    failure = failed_call(name, item, error)
+    if not isinstance(error, ScoredError):
+        return failure
+    score = checked_score(error.score, bounds, name, item)
+    return NotedScore(score, Note(str(failure), counted="time-out")) if isinstance(score, float) else score
+
+
+def after_retries(outcome: Outcome, failed: Sequence[EvaluationError]) -> Outcome:
+    """The outcome of the last attempt, with the attempts that failed before it."""
+    if not failed:
+        return outcome
+    if is_failure(outcome):
+        outcome.retried = len(failed)
+        return outcome
+    if isinstance(outcome, NotedScore):
+        return outcome._replace(note=outcome.note._replace(retried=len(failed)))
+    return NotedScore(outcome, Note(str(failed[-1]), retried=len(failed)))
+
+
+def failed_call(name: str, item: Any, error: Exception) -> EvaluationError:
     """What went wrong, with the arm, the item and the exception."""
     if isinstance(error, PlainError):
-        failure = EvaluationError(f"{short(name)!r} failed on {shown(item)}: {error}{tried}")
+        failure = EvaluationError(f"{short(name)!r} failed on {shown(item)}: {error}")
     else:
-        failure = EvaluationError(f"{named(name, item)} failed: {type(error).__name__}: {error}{tried}")
+        failure = EvaluationError(f"{named(name, item)} failed: {type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure
 
 
 def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
-    """The value as a float, or the failure that it is not a finite number within the bounds."""
+    """The value as a float, or the failure that it is not a finite number within the bounds.
+
+    What is out of bounds by no more than rounding counts as the bound.
+    """
     try:
         score = float(value) if not isinstance(value, str | bytes) else None
     except Exception:  # whatever the conversion of the user's type raises: it is no number
@@ -63,11 +97,18 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
         return EvaluationError(f"{named(name, item)} returned {short(repr(value))}, which is not a number")
     if not math.isfinite(score):
         return EvaluationError(f"{named(name, item)} returned {score}: a score must be a finite number")
-    if bounds is not None and not bounds[0] <= score <= bounds[1]:
-        return EvaluationError(
-            f"{named(name, item)} returned {score!r}, which is outside of bounds=({bounds[0]:g}, {bounds[1]:g})"
-        )
-    return score
+    return score if bounds is None or bounds[0] <= score <= bounds[1] else _beyond(score, bounds, name, item)
+
+
+def _beyond(score: float, bounds: tuple[float, float], name: str, item: Any) -> Outcome:
+    """The bound, if a score beyond it is so by rounding alone; else the error that the bounds are wrong."""
+    low, high = rounding_of(bounds)
+    if low <= score <= high:
+        return min(max(score, bounds[0]), bounds[1])
+    return OutOfBoundsError(
+        f"{named(name, item)} returned {score!r}, which is outside of bounds=({bounds[0]:g}, {bounds[1]:g}): give "
+        "wider bounds and start again"
+    )
 
 
 def named(name: str, item: Any) -> str:

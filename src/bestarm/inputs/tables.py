@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import check_choice
+from bestarm.checks import check_choice, rounding_of
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.texts import counted
 from bestarm.values import equal_values
@@ -165,14 +165,16 @@ def without_gaps(
     )
 
 
-def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> None:
-    """Refuse scores outside of the bounds, with the place of the first."""
+def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> ScoreTable:
+    """The table with scores that are out of bounds by rounding alone moved to the bound; others are refused."""
     if bounds is None:
-        return
-    outside = np.argwhere((table.scores < bounds[0]) | (table.scores > bounds[1]))
+        return table
+    low, high = rounding_of(bounds)
+    outside = np.argwhere((table.scores < low) | (table.scores > high))
     if outside.size:
         row, column = (int(place) for place in outside[0])
         raise ValueError(
             f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}) (the first in row "
-            f"{row + 1}, column {table.arms[column]!r}: {table.scores[row, column]:g})"
+            f"{row + 1}, column {table.arms[column]!r}: {float(table.scores[row, column])!r}): give wider bounds"
         )
+    return ScoreTable(table.arms, table.items, np.clip(table.scores, *bounds))

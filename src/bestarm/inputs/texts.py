@@ -1,5 +1,6 @@
 """Names for the user's objects in text."""
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -9,6 +10,21 @@ def name_of(arm: Any) -> str:
         return str(arm)  # texts that claim to be markup too
     name = getattr(arm, "__name__", None)
     return name if isinstance(name, str) else str(arm)
+
+
+FEW = 5  # names that a sentence holds
+
+
+def names(arms: Sequence[Any], last: str = "and") -> str:
+    """The arms in a sentence: all of them, or the first and how many more there are."""
+    return listed([name_of(arm) for arm in arms], last)
+
+
+def listed(parts: Sequence[str], last: str = "and") -> str:
+    """Some texts in a sentence: all of them, or the first and how many more there are."""
+    if len(parts) > FEW:
+        return f"{', '.join(parts[:FEW])} {last} {len(parts) - FEW} more"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def counted(n: int, what: str) -> str:

@@ -3,6 +3,7 @@
 The calls themselves, `race`, `race_table`, `race_commands`, `Race` and `load_result`, are in `bestarm`.
 """
 
+from bestarm.racing.failures import FailureCount
 from bestarm.racing.outcome import ArmRecord, Disqualification
 from bestarm.racing.record import Record, RoundRow, ScoreRow
 from bestarm.racing.settings import RaceSettings
@@ -12,6 +13,7 @@ from bestarm.racing.summary import Standing
 __all__ = [
     "ArmRecord",
     "Disqualification",
+    "FailureCount",
     "RaceSettings",
     "Record",
     "RoundRow",

@@ -8,11 +8,13 @@ from typing import Any, Generic, Self, Unpack
 from bestarm.algorithms import Reason
 from bestarm.algorithms.statements import Arm
 from bestarm.checks import check_mapping
-from bestarm.errors import EvaluationError, StoreError
+from bestarm.errors import EvaluationError, OutOfBoundsError, StoreError
 from bestarm.inputs.arms import race_arms
+from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
 from bestarm.inputs.plain import FORMAT, not_plain
+from bestarm.inputs.programs import changed_measure
 from bestarm.inputs.scores import Outcome, is_failure, told_outcome
 from bestarm.inputs.texts import counted
 from bestarm.racing.record import RoundRow, ScoreRow
@@ -125,8 +127,8 @@ class Race(Generic[Arm]):
     def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
         """Take scores of a round, by arm, in one call or several. A refused call changes nothing.
 
-        An exception in place of a score reports a failure, as does a value that is not a finite number within the
-        bounds: ``on_error`` says what follows. Scores that come after the end are kept in the store and not used.
+        An exception in place of a score reports a failure, as does a value that is not a finite number: ``on_error``
+        says what follows. A score out of bounds is an error. Scores after the end are kept in the store and not used.
         """
         opened = self._asked_round(asked.number if isinstance(asked, Round) else asked)
         check_mapping("scores", scores, "arms to scores")
@@ -139,10 +141,9 @@ class Race(Generic[Arm]):
             if arm not in opened.wanted or arm in outcomes:
                 raise ValueError(f"the score of arm {name!r} in round {opened.number} was already told")
             outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.item)
-        if self.state.settings.on_error == "raise":
-            for arm, outcome in outcomes.items():
-                if is_failure(outcome):
-                    raise self._located(outcome, opened, arm)
+        for arm, outcome in outcomes.items():
+            if is_failure(outcome) and self._raises(outcome):
+                raise self._located(outcome, opened, arm)
         self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
     def _asked_round(self, number: int) -> OpenRound:
@@ -160,22 +161,23 @@ class Race(Generic[Arm]):
     def take(self, outcomes: Sequence[tuple[int, int, Outcome]]) -> None:
         """Store checked outcomes (round, number of the arm, score or failure), then count what is complete.
 
-        With ``on_error="raise"`` the good ones are stored and counted, then the first failure is raised, unless the
-        race has ended before its round.
+        The good ones, and failures that count as something, are stored and counted; then the first of the others is
+        raised, unless the race has ended before its round.
         """
-        raising = self.state.settings.on_error == "raise"
         taken: list[Taken] = []
         first_failure: EvaluationError | None = None
         opened = None
         for number, arm, outcome in outcomes:
             if opened is None or opened.number != number:
                 opened = self.state.find(number)
-            if not is_failure(outcome):
+            if isinstance(outcome, float):
                 taken.append((opened, arm, outcome, None))
-            elif raising:
+            elif isinstance(outcome, NotedScore):
+                taken.append((opened, arm, outcome.score, outcome.note.stored))
+            elif self._raises(outcome):
                 first_failure = first_failure or self._located(outcome, opened, arm)
             else:
-                taken.append((opened, arm, self._score_of_failure(), str(outcome)))
+                taken.append((opened, arm, *self._row_of_failure(outcome)))
         if self._store is not None and taken:
             self._save(self._store, taken)
         fill = self.state.record.fill
@@ -188,9 +190,13 @@ class Race(Generic[Arm]):
         if first_failure is not None and not self.finished:
             raise first_failure
 
+    def _raises(self, failure: EvaluationError) -> bool:
+        return self.state.settings.on_error == "raise" or isinstance(failure, OutOfBoundsError)
+
     def _located(self, failure: EvaluationError, opened: OpenRound, arm: int) -> EvaluationError:
-        """A failure that says of which arm and item it is."""
+        """A failure to raise: it says of which arm and item it is, and after how many attempts."""
         failure.arm, failure.item = self.arms[arm], opened.item
+        failure.args = (f"{failure} ({failure.retried + 1} attempts)",) if failure.retried else failure.args
         return failure
 
     def _save(self, store: Store, taken: list[Taken]) -> None:
@@ -202,11 +208,13 @@ class Race(Generic[Arm]):
         for opened in new.values():
             opened.stored = True
 
-    def _score_of_failure(self) -> float | None:
+    def _row_of_failure(self, failure: EvaluationError) -> tuple[float | None, str]:
+        """The score that a failure counts as, None for a disqualification, and the text to keep."""
         bounds, settings = self.state.game.bounds, self.state.settings
         if settings.on_error == "worst" and bounds is not None:
-            return bounds[1] if settings.lower_is_better else bounds[0]
-        return None
+            worst = bounds[1] if settings.lower_is_better else bounds[0]
+            return worst, Note(str(failure), failure.retried, "worst").stored
+        return None, Note(str(failure), failure.retried).stored
 
     def _absorb(self) -> None:
         """Count complete rounds; who is out, and why the race ended, is written for those who read the file."""
@@ -272,10 +280,8 @@ class Race(Generic[Arm]):
         if stored.arms != self.entrants.names:
             arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"
             raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
-        was, is_now = ((given or {}).get("score") for given in (before["source"], options.origin))
-        changed = f"score was {was!r} when the race began and is {is_now!r} now" if was != is_now else None
         try:
-            changed = changed or difference(before, now)
+            changed = changed_measure(before["source"], options.origin) or difference(before, now)
         except (ValueError, TypeError) as error:  # an algorithm that this version does not know
             raise StoreError(f"the race in {store} cannot be continued: {error}") from error
         if changed is not None:

@@ -38,7 +38,8 @@ def race_commands(
     items : each takes the place of ``{item}``. Times differ whenever a run is repeated, so for them a sequence is drawn
         from with replacement, as long as the race lasts; otherwise as in `bestarm.race`
     score : ``"time"``, the wall time in seconds, less is better; or ``"stdout"``, the last number printed
-    timeout : seconds after which a program and everything it started are killed, and the evaluation counts as failed
+    timeout : seconds after which a program and everything it started are killed. With ``score="time"`` the run then
+        counts as this time, else as failed
     folder : where the programs run; by default the current folder
     lower_is_better : by default True for times, False otherwise
     retries, progress : as in `bestarm.race`
@@ -50,7 +51,7 @@ def race_commands(
     less = score == "time" if lower_is_better is None else lower_is_better
     chosen = known_options("race_commands", options, CommandOptions)
     execution = Execution(Evaluation(run_command, retries=retries), progress=progress)
-    origin = {"score": score}
+    origin = {"score": score, "timeout": float(timeout)}
     return run_commands(execution, commands, items, measure, replace(chosen, lower_is_better=less, origin=origin))
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from bestarm.checks import check_count, check_flag
-from bestarm.errors import BestarmError, EvaluationError
-from bestarm.inputs.scores import Outcome, checked_score, failed_call, is_failure, listed, named
+from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
+from bestarm.inputs.scores import Outcome, after_retries, checked_score, is_failure, listed, named, raised_outcome
 from bestarm.inputs.texts import counted
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
@@ -77,7 +77,7 @@ class Evaluation:
         try:
             value = self.function(arm, item)
         except Exception as error:
-            return failed_call(name, item, error)
+            return raised_outcome(error, self.bounds, name, item)
         low, high = self.bounds or REAL
         if type(value) is float and low <= value <= high:
             return value  # the common case, without further calls
@@ -85,38 +85,48 @@ class Evaluation:
 
     def __call__(self, call: Call) -> list[Outcome]:
         """The scores of the arms of a call, or what went wrong, after at most ``retries + 1`` attempts."""
+        failed: list[list[Outcome]] = []
         for attempt in range(self.retries + 1):
             try:
                 value = self.function(call.values if self.jointly else call.values[0], call.item)
             except Exception as error:
-                outcomes = _failed(call, error, attempt)
+                outcomes = self._failed(call, error)
             else:
                 outcomes = self._scores(value, call)
             if not self._again(outcomes, attempt):
                 break
+            failed.append(outcomes)
             time.sleep(pause(attempt))
-        return outcomes
+        return _in_the_end(outcomes, failed)
 
     async def on_loop(self, call: Call) -> list[Outcome]:
         """The same for a function that is awaited."""
         import asyncio
 
+        failed: list[list[Outcome]] = []
         for attempt in range(self.retries + 1):
             try:
                 value = await self.function(call.values if self.jointly else call.values[0], call.item)
             except (KeyboardInterrupt, SystemExit) as error:
                 raise ProgramEndError from error
             except Exception as error:
-                outcomes = _failed(call, error, attempt)
+                outcomes = self._failed(call, error)
             else:
                 outcomes = self._scores(value, call)
             if not self._again(outcomes, attempt):
                 break
+            failed.append(outcomes)
             await asyncio.sleep(pause(attempt))
-        return outcomes
+        return _in_the_end(outcomes, failed)
 
     def _again(self, outcomes: list[Outcome], attempt: int) -> bool:
-        return attempt < self.retries and any(map(is_failure, outcomes))
+        """Whether another attempt follows: none mends bounds that are wrong."""
+        if attempt == self.retries or any(isinstance(outcome, OutOfBoundsError) for outcome in outcomes):
+            return False
+        return any(map(is_failure, outcomes))
+
+    def _failed(self, call: Call, error: Exception) -> list[Outcome]:
+        return [raised_outcome(error, self.bounds, name, call.item) for name in call.names]
 
     def _scores(self, value: Any, call: Call) -> list[Outcome]:
         if not self.jointly:
@@ -124,7 +134,7 @@ class Evaluation:
         try:
             values = listed(value, call.values, call.names)
         except Exception as error:  # whatever a generator of the user does
-            return _failed(call, error)
+            return self._failed(call, error)
         if len(values) != len(call.arms):
             wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given, got {value!r}"
             return [EvaluationError(f"{named('arms', call.item)} {wanted}") for _ in call.arms]
@@ -133,9 +143,15 @@ class Evaluation:
         ]
 
 
-def _failed(call: Call, error: Exception, attempt: int = 0) -> list[Outcome]:
-    tried = f" ({attempt + 1} attempts)" if attempt else ""
-    return [failed_call(name, call.item, error, tried) for name in call.names]
+def _in_the_end(outcomes: list[Outcome], failed: list[list[Outcome]]) -> list[Outcome]:
+    """The outcomes of the last attempt; each arm's own failures in the attempts before it are noted."""
+    if not failed:
+        return outcomes
+    before = zip(*failed, strict=True)
+    return [
+        after_retries(outcome, [attempt for attempt in attempts if is_failure(attempt)])
+        for outcome, attempts in zip(outcomes, before, strict=True)
+    ]
 
 
 def pause(attempt: int) -> float:

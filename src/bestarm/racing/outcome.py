@@ -1,5 +1,6 @@
 """How a race stands: as a whole (arms by number), and for each arm (by label)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal
 
@@ -56,6 +57,19 @@ class Disqualification(Generic[Arm]):
     round: int
     failure: str
     had_eliminated: tuple[Arm, ...]
+
+
+def disqualifications(arms: Sequence[Arm], outcome: Outcome) -> tuple[Disqualification[Arm], ...]:
+    """Who could not be evaluated, and why, by label."""
+    return tuple(
+        Disqualification(
+            arms[failure.arm],
+            failure.round,
+            failure.text,
+            tuple(arms[out.arm] for out in outcome.eliminations if out.by == failure.arm),
+        )
+        for failure in outcome.failures
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.arms import RaceArms
 from bestarm.inputs.texts import counted, hashable, name_of
-from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome
+from bestarm.racing.failures import FailureCount, failure_counts
+from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications
 from bestarm.racing.record import Record
 from bestarm.racing.replay import replay
 from bestarm.racing.settings import RaceSettings, start_game
@@ -39,6 +40,7 @@ class RaceResult(Generic[Arm]):
         ``"budget"``, ``"ran out of items"`` (of a stream), ``"interrupted"``; or ``"running"``
     n_evaluations, n_rounds : evaluations asked for, and rounds that are complete
     eliminations, disqualified : who left when, and why
+    failures : how many evaluations failed and were retried, count as worst, timed out or disqualified, by arm
     saved : the share of evaluations that was not needed, where the race is answered and the number of items is known
     arms, means, counts : the arms, and of each its mean and its number of items
     scores, items : all scores, one row per round and one column per arm (NaN where not asked); the items of the rows
@@ -101,15 +103,12 @@ class RaceResult(Generic[Arm]):
     @property
     def disqualified(self) -> tuple[Disqualification[Arm], ...]:
         """Who could not be evaluated, and why."""
-        return tuple(
-            Disqualification(
-                self.arms[failure.arm],
-                failure.round,
-                failure.text,
-                tuple(self.arms[out.arm] for out in self.outcome.eliminations if out.by == failure.arm),
-            )
-            for failure in self.outcome.failures
-        )
+        return disqualifications(self.arms, self.outcome)
+
+    @cached_property
+    def failures(self) -> tuple[FailureCount[Arm], ...]:
+        """How often evaluations failed, and what followed, for each arm with failures."""
+        return failure_counts(self.arms, self.record, self.outcome.failures)
 
     @property
     def contradiction(self) -> Elimination[Arm] | None:

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bestarm.algorithms import Reason
 from bestarm.checks import check_bounds, check_count, check_flag
 from bestarm.inputs.arms import race_arms
+from bestarm.inputs.failures import Note
 from bestarm.inputs.items import Items, digest, shuffled
 from bestarm.inputs.options import OnError, Options, TableOptions, choose_algorithm, known_options
 from bestarm.inputs.tables import Missing, ScoreTable, check_within, score_table, table_bounds, without_gaps
+from bestarm.racing.record import Record
 from bestarm.racing.replay import race_recorded
 from bestarm.racing.result import RaceResult
 from bestarm.racing.settings import race_settings, start_game
@@ -57,14 +62,15 @@ def race_table(
     check_flag("lower_is_better", chosen.lower_is_better)
     table = score_table(frame, arms)
     own = _bounds_of_test(table, chosen if bounds is None else replace(chosen, bounds=check_bounds(bounds)))
-    check_within(table, own)
-    table = without_gaps(table, missing, own, chosen.lower_is_better)
+    table = check_within(table, own)
+    whole = without_gaps(table, missing, own, chosen.lower_is_better)
     on_error: OnError = "worst" if missing == "worst" and own is not None else "raise"
-    return _race(table, replace(chosen, bounds=own if bounds is None else bounds, on_error=on_error))
+    gaps = np.isnan(table.scores) if on_error == "worst" else np.zeros(whole.scores.shape, dtype=np.bool_)
+    return _race(whole, gaps, replace(chosen, bounds=own if bounds is None else bounds, on_error=on_error))
 
 
-def _race(table: ScoreTable, options: Options) -> RaceResult[str]:
-    """Race on a table that is complete."""
+def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options) -> RaceResult[str]:
+    """Race on a table that is complete; its ``gaps`` are the cells that were missing."""
     n_items = len(table.items)
     if n_items < 2:
         raise ValueError(f"the table must have at least two rows, got {n_items}")
@@ -74,9 +80,19 @@ def _race(table: ScoreTable, options: Options) -> RaceResult[str]:
     items = [table.items[row] for row in order]
     scores, budget = table.scores[order], settings.max_evaluations
     state.record = race_recorded(state.game, scores, items, settings.lower_is_better, budget)
+    _note_gaps(state.record, gaps[order])
     state.spent = state.game.n_queries
     state.ran_out = Reason.ALL_ITEMS_USED if state.game.n_rounds == n_items else Reason.BUDGET
     return summarise(state, race_arms(table.arms))
+
+
+def _note_gaps(record: Record, gaps: NDArray[np.bool_]) -> None:
+    """Note the missing cells that were looked at as failures that count as the worst score."""
+    for row in np.flatnonzero(gaps[: record.n_rounds].any(axis=1)).tolist():
+        for arm in record.arms(row + 1):
+            if gaps[row, arm]:
+                note = Note("the cell is missing", counted="worst")
+                record.failures.setdefault(row + 1, {})[arm] = note.stored
 
 
 def _bounds_of_test(table: ScoreTable, options: Options) -> tuple[float, float] | None:

@@ -27,6 +27,7 @@ def result_json(result: "RaceResult[Any]") -> str:
         "arms": result.to_records(),
         "eliminations": [vars(out) for out in result.eliminations],
         "disqualified": [vars(out) for out in result.disqualified],
+        "failures": [vars(count) for count in result.failures],
         "settings": result.settings.to_plain(),
     }
     return json.dumps(jsonable(plain), indent=2, ensure_ascii=False)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bestarm.report.words import names
+from bestarm.inputs.texts import names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

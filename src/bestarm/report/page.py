@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestarm.inputs.texts import counted, name_of
+from bestarm.report.failing import failures, whose_best
 from bestarm.report.figure import LeadHistory, lead_history, lead_limits
 from bestarm.report.pairing import Pairing, pairing
 from bestarm.report.words import cost, ending, guarantee, sentences, settings_in_words
@@ -48,6 +49,8 @@ def page(result: "RaceResult[Any]") -> str:
         name=name_of,
         sentences=sentences(result),
         cost=cost(result),
+        failures=failures(result),
+        those=whose_best(result),
         rounds=counted(result.n_rounds, "round"),
         rows=_rows(result),
         lead=_lead(lead_history(result)) if known else None,

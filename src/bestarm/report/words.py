@@ -5,7 +5,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from bestarm.inputs.texts import counted, name_of, short
+from bestarm.inputs.texts import counted, name_of, names
+from bestarm.report.failing import disqualifications, failures, timeouts, whose_best
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -13,16 +14,7 @@ if TYPE_CHECKING:
     from bestarm.racing.outcome import ArmRecord
     from bestarm.racing.result import RaceResult
 
-FEW = 5  # names that a sentence holds
 WIDTH = 100  # of the text form of a result
-
-
-def names(arms: tuple[Any, ...], last: str = "and") -> str:
-    """The arms in a sentence: all of them, or the first and how many more there are."""
-    shown = list(map(name_of, arms[:FEW]))
-    if len(arms) > FEW:
-        return f"{', '.join(shown)} {last} {len(arms) - FEW} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def sentences(result: "RaceResult[Any]") -> list[str]:
@@ -42,20 +34,22 @@ def _sure(result: "RaceResult[Any]") -> str:
         return ", but its algorithm gives no guarantee"
     sure = f"with probability at least {1 - promise.delta:.12g}"
     zone = promise.indifference_zone
-    return f", {sure} if the best leads by at least {zone:g}" if zone else f" {sure}"
+    if zone:
+        return f", {sure} if the best leads by at least {zone:g}"
+    return f", {sure}" if result.disqualified else f" {sure}"
 
 
 def _answer(result: "RaceResult[Any]") -> str:
-    best, sure, promise = name_of(result.best), _sure(result), result.guarantee
+    best, sure, promise, those = name_of(result.best), _sure(result), result.guarantee, whose_best(result)
     here = f" on these {promise.pool:,} items" if promise.pool else ""
     if result.reason == "decided":
-        return f"{best} is the best{here}{sure}."
+        return f"{best} is the best{those}{here}{sure}."
     if result.reason == "within epsilon":
-        return f"{best} is within {promise.epsilon:g} of the best{here}{sure}."
+        return f"{best} is within {promise.epsilon:g} of the best{those}{here}{sure}."
     everything = f"over all {result.settings.n_items:,} items"
     if len(result.candidates) > 1:
-        return f"{names(result.candidates)} tie for the best mean {everything}{sure}."
-    return f"{best} has the best mean {everything}{sure}."
+        return f"{names(result.candidates)} tie for the best mean{those} {everything}{sure}."
+    return f"{best} has the best mean{those} {everything}{sure}."
 
 
 ENDED = {
@@ -74,7 +68,8 @@ def _undecided(result: "RaceResult[Any]") -> str:
     text = f"No answer: {ENDED[result.reason]}. {leader} leads."
     if math.isnan(promise.delta):
         return f"{text} The algorithm gives no guarantee."
-    text += f" With probability at least {1 - promise.delta:.12g} the best is {names(result.candidates, 'or')}"
+    text += f" With probability at least {1 - promise.delta:.12g} the best{whose_best(result)} is "
+    text += names(result.candidates, "or")
     if math.isfinite(result.regret_bound):
         text += f", and it beats {leader} by at most {result.regret_bound:.3g}"
     zone = promise.indifference_zone
@@ -89,13 +84,8 @@ def _basis(result: "RaceResult[Any]") -> list[str]:
 
 def _doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer."""
-    said = []
-    for warning in result.warnings:
-        said.append(f"Warning: {warning}.")
-    for failed in result.disqualified:
-        text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} and may be the best"
-        text += f"; it had eliminated {names(failed.had_eliminated)}" if failed.had_eliminated else ""
-        said.append(f"{text} ({short(failed.failure)}).")
+    said = [f"Warning: {warning}." for warning in result.warnings]
+    said += [*timeouts(result), *disqualifications(result)]
     if (against := result.contradiction) is not None:
         said.append(
             f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
@@ -120,6 +110,13 @@ def ending(record: "ArmRecord[Any]") -> str:
     if record.status == "out":
         return f"out in round {record.left_in_round:,}, beaten by {name_of(record.beaten_by)}"
     return f"disqualified in round {record.left_in_round:,}"
+
+
+WITHOUT_DISQUALIFIED = (
+    "Arms that could not be evaluated were disqualified. Nothing is known about how good they are, and the best arm is "
+    "here the best of the others. It may be out where an arm beat it that was disqualified later, and the probability "
+    "assumes that which arms fail has nothing to do with their scores."
+)
 
 
 def guarantee(result: "RaceResult[Any]") -> list[str]:
@@ -153,7 +150,7 @@ def guarantee(result: "RaceResult[Any]") -> list[str]:
     if result.settings.on_error == "worst":
         said.append("Evaluations that failed count as the worst score.")
     if result.disqualified:
-        said.append("Arms that could not be evaluated were disqualified: the best of all may be among these.")
+        said.append(WITHOUT_DISQUALIFIED)
     return said
 
 
@@ -212,4 +209,5 @@ def text_table(result: "RaceResult[Any]") -> str:
     page = io.StringIO()
     Console(file=page, width=WIDTH, color_system=None).print(rich_table(result))
     lines = [line.rstrip() for line in page.getvalue().splitlines() if line.strip()]
-    return "\n".join([textwrap.fill(result.verdict, WIDTH), cost(result), *lines])
+    wrapped = [textwrap.fill(sentence, WIDTH) for sentence in failures(result)]
+    return "\n".join([textwrap.fill(result.verdict, WIDTH), cost(result), *wrapped, *lines])

@@ -1,0 +1,68 @@
+"""Evaluations that failed, and arms that could not be evaluated, in words."""
+
+from typing import TYPE_CHECKING, Any
+
+from bestarm.inputs.texts import counted, listed, name_of, names, short
+
+if TYPE_CHECKING:
+    from bestarm.racing.failures import FailureCount
+    from bestarm.racing.result import RaceResult
+
+
+def whose_best(result: "RaceResult[Any]") -> str:
+    """Of which arms the answer is the best, as it follows "the best": nothing where it is the best of all."""
+    if not result.disqualified:
+        return ""
+    apart = _left_open(result)
+    return f" of those that could be evaluated{f' (apart from {names(apart)})' if apart else ''}"
+
+
+def _left_open(result: "RaceResult[Any]") -> tuple[Any, ...]:
+    """The arms that were beaten by one that was disqualified later, or by one beaten by such an arm, and so on.
+
+    They are worse than an arm of which nothing is known; nothing says that they are worse than the leader.
+    """
+    outcome, left_open = result.outcome, set[int]()
+    failed = {failure.arm for failure in outcome.failures if outcome.elimination(failure.arm) is None}
+    while more := {out.arm for out in outcome.eliminations if out.by in failed | left_open} - left_open:
+        left_open |= more
+    return tuple(result.arms[arm] for arm in sorted(left_open))
+
+
+def disqualifications(result: "RaceResult[Any]") -> list[str]:
+    """Who could not be evaluated, why, and what that leaves open."""
+    said = []
+    for failed in result.disqualified:
+        text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} ({short(failed.failure)})"
+        text += ": nothing is known about how good it is"
+        if failed.had_eliminated:
+            text += (
+                f". It had eliminated {names(failed.had_eliminated)}, which may be better than {name_of(result.leader)}"
+            )
+        said.append(f"{text}.")
+    return said
+
+
+def timeouts(result: "RaceResult[Any]") -> list[str]:
+    """Whose runs reached the time-out."""
+    slow = [count for count in result.failures if count.timed_out]
+    if not slow:
+        return []
+    runs = listed([f"{counted(count.timed_out, 'run')} of {name_of(count.arm)}" for count in slow])
+    alone = sum(count.timed_out for count in slow) == 1
+    limit = f"the time-out of {slow[0].timeout:g} seconds"
+    return [f"{runs} reached {limit} and {'counts' if alone else 'count'} as that."]
+
+
+def failures(result: "RaceResult[Any]") -> list[str]:
+    """How many evaluations failed, and what followed; time-outs are part of the verdict."""
+    failed = [count for count in result.failures if count.retried or count.worst or count.disqualified]
+    total = sum(count.retried + count.worst + count.disqualified for count in failed)
+    said = [f"{name_of(count.arm)} ({_what_followed(count)})" for count in failed]
+    return [f"{counted(total, 'evaluation')} failed: {listed(said)}."] if failed else []
+
+
+def _what_followed(count: "FailureCount[Any]") -> str:
+    said = [f"{count.retried:,} retried"] if count.retried else []
+    said += [f"{count.worst:,} counted as worst"] if count.worst else []
+    return ", ".join([*said, *(["disqualified"] if count.disqualified else [])])
