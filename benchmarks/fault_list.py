@@ -167,7 +167,70 @@ FAULTS = (
         "not any(map(_is_number, cells))",
         ("test_small_print.py",),
     ),
+    Fault(
+        "rounding beyond a bound is refused",
+        "checks.py",
+        "slack = ROUNDING * (bounds[1] - bounds[0])",
+        "slack = 0.0",
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "rounding does not depend on the range",
+        "checks.py",
+        "slack = ROUNDING * (bounds[1] - bounds[0])",
+        "slack = ROUNDING",
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "a score that rounding put out of bounds stays there",
+        "inputs/scores.py",
+        "return min(max(score, bounds[0]), bounds[1])",
+        "return score",
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "words of a user are taken for what followed from a failure",
+        "racing/ask_tell.py",
+        'return worst, Note(str(failure), failure.retried, "worst").stored',
+        "return worst, Note(str(failure), failure.retried).stored",
+        ("test_failure_counts.py",),
+    ),
     # --- racing
+    Fault(
+        "on_error is applied to scores out of bounds",
+        "racing/ask_tell.py",
+        'return self.state.settings.on_error == "raise" or isinstance(failure, OutOfBoundsError)',
+        'return self.state.settings.on_error == "raise"',
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "scores out of bounds are drawn again",
+        "racing/evaluation.py",
+        "if attempt == self.retries or any(isinstance(outcome, OutOfBoundsError) for outcome in outcomes):",
+        "if attempt == self.retries:",
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "a time-out is a failure also where the time is the score",
+        "inputs/programs.py",
+        'if self.score == "time" else CommandError(why)',
+        "if False else CommandError(why)",
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "attempts before a disqualification that ended the race are not counted",
+        "racing/failures.py",
+        "if failure.round > record.n_rounds]",
+        "if failure.round > record.n_rounds + 1]",
+        ("test_failure_counts.py",),
+    ),
+    Fault(
+        "only arms that a disqualified arm beat itself are left open",
+        "report/failing.py",
+        "if out.by in failed | left_open}",
+        "if out.by in failed}",
+        ("test_failure_counts.py",),
+    ),
     Fault(
         "failures of the last round are not copied",
         "racing/record.py",
@@ -227,9 +290,9 @@ FAULTS = (
     # --- report
     Fault(
         "five names and 0 more",
-        "report/words.py",
-        "if len(arms) > FEW:",
-        "if len(arms) >= FEW:",
+        "inputs/texts.py",
+        "if len(parts) > FEW:",
+        "if len(parts) >= FEW:",
         ("test_small_print.py",),
     ),
     Fault(

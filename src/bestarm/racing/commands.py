@@ -29,7 +29,8 @@ def race_commands(
 
     What disturbs a machine for a while disturbs all programs of a round, and cancels in their differences. The
     guarantee is that of `bestarm.race`; times have no natural bounds, so for them differences must be nearly Gaussian.
-    Programs that are equally fast are never told apart: give ``epsilon`` or ``max_evaluations``.
+    Programs that are equally fast, or all reach the time-out, are never told apart: give ``epsilon`` or
+    ``max_evaluations``.
 
     Parameters
     ----------

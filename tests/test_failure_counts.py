@@ -1,0 +1,518 @@
+"""Evaluations that fail: scores out of bounds, how failures are counted, time-outs, and what verdicts claim."""
+
+import asyncio
+import json
+import random
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreError, load_result, race_commands
+from bestarm.algorithms import Elimination
+from bestarm.cli.app import show_result
+from bestarm.inputs import programs
+from bestarm.inputs.failures import Note, note_of
+from bestarm.racing import FailureCount, evaluation
+from bestarm.racing.outcome import Outcome
+from bestarm.racing.replay import Failure
+from bestarm.racing.sqlite_store import read_store
+from small_race import LEVEL, run, share
+from test_store_protocol import Memory
+
+FROZEN = Path(__file__).parent / "data" / "frozen"
+Way = Callable[..., RaceResult[Any]]
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-6)
+
+
+def in_turn(evaluate: Any, **options: Any) -> RaceResult[Any]:
+    return run(evaluate, **options)  # type: ignore[no-any-return]
+
+
+def on_threads(evaluate: Any, **options: Any) -> RaceResult[Any]:
+    with ThreadPoolExecutor(2) as pool:
+        return in_turn(evaluate, executor=pool, **options)
+
+
+def awaited(evaluate: Any, **options: Any) -> RaceResult[Any]:
+    async def later(arm: Any, item: Any) -> Any:
+        await asyncio.sleep(0)
+        return evaluate(arm, item)
+
+    return in_turn(later, **options)
+
+
+def jointly(evaluate: Any, **options: Any) -> RaceResult[Any]:
+    return in_turn(lambda arms, item: {arm: evaluate(arm, item) for arm in arms}, jointly=True, **options)
+
+
+ways = pytest.mark.parametrize("way", [in_turn, on_threads, awaited, jointly])
+
+
+# --- scores out of bounds --------------------------------------------------------------------------------------------
+
+
+@ways
+@pytest.mark.parametrize("on_error", ["raise", "worst", "disqualify"])
+def test_a_score_out_of_bounds_is_raised_whatever_on_error_says_and_not_tried_again(way: Way, on_error: str) -> None:
+    calls = Counter[tuple[str, int]]()
+
+    def evaluate(arm: str, item: int) -> float:
+        calls[arm, item] += 1
+        return 1.2 if (arm, item) == ("mid", 7) else share(arm, item)
+
+    told = "evaluate('mid', 7) returned 1.2, which is outside of bounds=(0, 1): give wider bounds and start again"
+    with pytest.raises(OutOfBoundsError, match=f"^{re.escape(told)}$") as caught:
+        way(evaluate, items=range(20), on_error=on_error, retries=3)
+    assert (caught.value.arm, caught.value.item, caught.value.retried) == ("mid", 7, 0)
+    assert isinstance(caught.value, EvaluationError)
+    assert set(calls.values()) == {1}
+
+
+@pytest.mark.parametrize("on_error", ["raise", "worst", "disqualify"])
+def test_what_was_good_before_a_score_out_of_bounds_is_on_disk(on_error: Any, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    with pytest.raises(OutOfBoundsError):
+        run(
+            lambda arm, item: -0.5 if arm == "mid" else share(arm, item), items=range(9), on_error=on_error, store=store
+        )
+    ((number, arm, score, failure),) = read_store(store).record.rows()
+    assert (number, arm, failure) == (1, 0, None)
+    assert score is not None
+    with pytest.raises(StoreError, match=r"bounds was \[0\.0, 1\.0\] when the race began and is \[-1\.0, 1\.0\] now"):
+        run(items=range(9), on_error=on_error, store=store, bounds=(-1, 1))
+
+
+@pytest.mark.parametrize("on_error", ["raise", "worst", "disqualify"])
+def test_scores_out_of_bounds_are_not_told(on_error: Any) -> None:
+    race = Race(list(LEVEL), items=range(50), bounds=(0, 1), on_error=on_error)
+    (todo,) = race.ask()
+    with pytest.raises(OutOfBoundsError, match=r"^evaluate\('low', \d+\) returned 1\.5, which is outside of bounds"):
+        race.tell(todo, {"mid": 0.5, "low": 1.5, "high": 0.5})
+    race.tell(todo, dict.fromkeys(LEVEL, 0.5))  # nothing had changed
+    assert race.result().scores.tolist() == [[0.5, 0.5, 0.5]]
+
+
+BOUNDS = [(0.0, 1.0), (-100.0, 300.0), (5.0, 5.001)]
+
+
+@ways
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_rounding_beyond_a_bound_counts_as_the_bound(way: Way, bounds: tuple[float, float]) -> None:
+    low, high = bounds
+    slack = 1e-9 * (high - low)
+
+    def evaluate(arm: str, item: int, beyond: float = 0.99) -> float:
+        return {"low": low - beyond * slack, "mid": (low + high) / 2, "high": high + beyond * slack}[arm]
+
+    for on_error in ("raise", "worst", "disqualify"):
+        result = way(evaluate, bounds=bounds, items=range(40), on_error=on_error)
+        assert (result.best, result.failures) == ("high", ())
+        assert result.scores[0].tolist() == [low, (low + high) / 2, high]
+    with pytest.raises(OutOfBoundsError):
+        way(lambda arm, item: evaluate(arm, item, 1.5), bounds=bounds, items=range(40), on_error="worst")
+
+
+def test_rounding_is_clipped_wherever_scores_come_from() -> None:
+    race = Race(["a", "b"], items=range(50), bounds=(0, 1), on_error="worst")
+    race.tell(race.ask()[0], {"a": 1 + 1e-9, "b": -1e-9})
+    assert race.result().scores.tolist() == [[1.0, 0.0]]
+    rows = np.random.default_rng(0).random((40, 2)).round() * [0.5, 1.0]
+    off = rows + np.where(rows == 1.0, 1e-9, np.where(rows == 0.0, -1e-9, 0.0))
+    assert (off != rows).any()
+    functions: list[Callable[..., Any]] = [bestarm.race_table, partial(bestarm.plan, repetitions=10)]
+    for function in functions:
+        assert str(function(off, bounds=(0, 1))) == str(function(rows, bounds=(0, 1)))
+        with pytest.raises(ValueError, match=r"outside of bounds=\(0, 1\) \(the first in row .*\): give wider bounds$"):
+            function(rows + 1.5e-9, bounds=(0, 1))
+
+
+def test_missing_cells_stay_missing_when_a_table_is_clipped() -> None:
+    rows = np.random.default_rng(1).random((40, 2))
+    rows[3, 1], rows[4, 0] = np.nan, 1 + 1e-10
+    with pytest.raises(ValueError, match="cells are missing: 1 of 80"):
+        bestarm.race_table(rows, bounds=(0, 1))
+    result = bestarm.race_table(rows, bounds=(0, 1), missing="worst", epsilon=1e-9)
+    assert result.failures == (FailureCount("1", worst=1),)
+
+
+# --- how failures are counted ----------------------------------------------------------------------------------------
+
+
+class Flaky:
+    """Scores that come after some failures, by arm and item; counts what failed."""
+
+    def __init__(self) -> None:
+        self.calls = Counter[tuple[str, int]]()
+        self.failed = Counter[str]()
+
+    def __call__(self, arm: str, item: int) -> float:
+        self.calls[arm, item] += 1
+        luck = random.Random(f"{arm} {item} fails")  # noqa: S311 - no secrets here
+        if arm != "low" and self.calls[arm, item] <= luck.choice([0, 0, 0, 1, 2, 3]):
+            self.failed[arm] += 1
+            raise OSError("disk: full")
+        return share(arm, item)
+
+
+def as_counts(result: RaceResult[Any]) -> dict[str, tuple[int, int, int, int]]:
+    return {one.arm: (one.retried, one.worst, one.timed_out, one.disqualified) for one in result.failures}
+
+
+@ways
+def test_attempts_that_were_tried_again_and_scores_counted_as_worst_are_told_apart(way: Way) -> None:
+    flaky = Flaky()
+    result = way(flaky, retries=2, on_error="worst", items=range(30), rounds_in_flight=1, epsilon=1e-9)
+    counts = as_counts(result)
+    assert set(counts) >= {"mid", "high"}
+    if way is not jointly:
+        assert set(counts) == {"mid", "high"}
+        for arm, (retried, worst, timed_out, gone) in counts.items():
+            assert retried + worst == flaky.failed[arm]
+            assert worst == (result.scores[:, list(LEVEL).index(arm)] == 0.0).sum() > 0
+            assert (timed_out, gone) == (0, 0)
+
+
+def test_of_arms_evaluated_together_only_those_that_failed_are_counted() -> None:
+    calls: list[int] = []
+
+    def together(arms: tuple[str, ...], item: int) -> dict[str, Any]:
+        calls.append(item)
+        return {arm: "soon" if arm == "mid" and calls.count(item) < 3 else share(arm, item) for arm in arms}
+
+    result = run(together, jointly=True, retries=2, items=range(8))
+    assert as_counts(result) == {"mid": (2 * int(result.counts[1]), 0, 0, 0)}
+
+    def raising(arms: tuple[str, ...], item: int) -> dict[str, Any]:
+        calls.append(item)
+        if len(calls) == 1:
+            raise OSError
+        return {arm: share(arm, item) for arm in arms}
+
+    calls.clear()
+    assert as_counts(run(raising, jointly=True, retries=1)) == dict.fromkeys(LEVEL, (1, 0, 0, 0))
+
+
+def test_a_race_without_failures_counts_none() -> None:
+    result = run()
+    assert result.failures == ()
+    assert "failed" not in str(result)
+    assert json.loads(result.to_json())["failures"] == []
+
+
+def always(bad: Mapping[str, int]) -> Callable[[str, int], float]:
+    """Fails from the n-th call of an arm on."""
+    calls = Counter[str]()
+
+    def evaluate(arm: str, item: int) -> float:
+        calls[arm] += 1
+        if calls[arm] >= bad.get(arm, 10**9):
+            raise OSError("disk full")
+        return share(arm, item)
+
+    return evaluate
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+@pytest.mark.parametrize("n", [1, 4])
+def test_a_disqualification_is_counted_once_with_the_attempts_before_it(retries: int, n: int, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    result = run(always({"high": n}), retries=retries, on_error="disqualify", store=store)
+    assert as_counts(result) == {"high": (retries, 0, 0, 1)}
+    assert load_result(store).failures == result.failures
+    assert result.disqualified[0].failure.startswith(
+        "retried 2 times: evaluate('high'" if retries else "evaluate('high'"
+    )
+
+
+def test_a_disqualification_that_ends_the_race_counts_its_attempts_too(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    result = run(always({"high": 3}), ["mid", "high"], retries=1, on_error="disqualify", store=store)
+    assert (result.best, result.n_rounds) == ("mid", 2)  # the third round is not absorbed
+    assert as_counts(result) == {"high": (1, 0, 0, 1)} == as_counts(load_result(store))
+
+
+def test_arms_that_fail_in_rounds_in_flight_after_they_left_are_no_disqualifications() -> None:
+    left = run(items=iter(range(60)), rounds_in_flight=4)["low"].left_in_round
+    late = Counter[int]()
+
+    def evaluate(arm: str, item: int) -> float:
+        if arm == "low" and item >= left:  # items are numbered from 0, rounds from 1
+            late[item] += 1
+            raise OSError("too late")
+        return share(arm, item)
+
+    result = run(evaluate, items=iter(range(60)), rounds_in_flight=4, on_error="disqualify")
+    assert late
+    assert (result["low"].left_in_round, result["low"].status, result.failures) == (left, "out", ())
+
+
+@pytest.mark.parametrize("on_error", ["worst", "disqualify"])
+@pytest.mark.parametrize("retries", [1, 3])
+def test_counts_are_the_same_in_every_store_and_however_often_a_race_is_continued(
+    on_error: Any, retries: int, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"items": range(40), "on_error": on_error, "retries": retries, "epsilon": 1e-9}
+    whole = run(Flaky(), **options)
+    assert whole.failures != ()
+    for store in (tmp_path / "race.sqlite", Memory()):
+        flaky = Flaky()
+        for budget in (9, 20, 31, 50, None):
+            part = run(flaky, store=store, max_evaluations=budget, **options)
+            if store is not None and not isinstance(store, Memory):
+                assert load_result(store).failures == part.failures
+        assert part.failures == whole.failures
+        assert str(part) == str(whole)
+
+
+def test_what_failed_before_an_error_was_raised_is_counted_anew_when_the_race_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    flaky = Flaky()  # some arms fail three times
+    with pytest.raises(EvaluationError, match=r"disk: full \(2 attempts\)$"):
+        run(flaky, retries=1, store=store, items=range(40))
+    before = load_result(store)
+    after = run(Flaky(), retries=3, store=store, items=range(40))
+    assert sum(one.retried for one in after.failures) > sum(one.retried for one in before.failures)
+
+
+def test_failures_of_files_of_earlier_versions_count_as_worst() -> None:
+    path = FROZEN / "worst.sqlite"
+    result = load_result(path)
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as file:
+        query = (
+            "SELECT name, count(*) FROM scores JOIN arms USING (arm) WHERE failure NOT NULL AND round <= ? GROUP BY 1"
+        )
+        rows = dict(file.execute(query, (result.n_rounds,)))
+    assert {one.arm: one.worst for one in result.failures} == rows != {}
+    assert sum(one.retried + one.timed_out + one.disqualified for one in result.failures) == 0
+
+
+NOTES = [
+    Note("boom", retried, counted)
+    for retried in (0, 1, 2, 31)
+    for counted in ("", "worst", "time-out")
+    if retried or counted
+]
+
+
+@pytest.mark.parametrize("note", NOTES, ids=lambda note: note.stored)
+def test_notes_are_read_as_they_were_written(note: Note) -> None:
+    assert note_of(note.stored, scored=True) == note
+    assert note_of(note.stored, scored=False) == note._replace(counted="")
+    assert note_of(note._replace(text="retried 7 times: x").stored, scored=True).text == "retried 7 times: x"
+
+
+def test_texts_without_a_beginning_are_failures_as_they_stand() -> None:
+    assert note_of("retried it: no", scored=True) == Note("retried it: no", counted="worst")
+    assert note_of("it: no", scored=False) == Note("it: no")
+
+
+def test_failures_that_are_told_with_words_like_ours_are_counted_as_what_they_are() -> None:
+    race = Race(list(LEVEL), items=range(100), bounds=(0, 1), on_error="worst")
+    text = "retried 2 times, counted as time-out: the cluster lost it"
+    race.tell(race.ask()[0], LEVEL | {"mid": EvaluationError(text)})
+    assert as_counts(race.result()) == {"mid": (0, 1, 0, 0)}
+
+
+def test_counts_are_in_the_table_on_the_page_in_json_and_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
+    tried = Counter[Any]()
+
+    def evaluate(arm: str, item: int) -> float:
+        tried[arm] += 1
+        if (arm, tried[arm]) in {("mid", 2), ("mid", 5), ("mid", 6), ("low", 1)}:
+            raise OSError("[bold]")
+        return share(arm, item)
+
+    result = run(evaluate, retries=1, on_error="worst")
+    sentence = "4 evaluations failed: low (1 retried) and mid (2 retried, 1 counted as worst)."
+    assert str(result).splitlines()[3] == sentence
+    assert "failed" not in result.verdict
+    result.to_html(tmp_path / "race.html")
+    assert f'<p class="soft">{sentence}</p>' in (tmp_path / "race.html").read_text(encoding="utf-8")
+    assert json.loads(result.to_json())["failures"] == [asdict(one) for one in result.failures]
+    show_result(result, as_json=False)
+    assert sentence in " ".join(capsys.readouterr().out.split())
+    one = run(always({"high": 1}), on_error="disqualify")
+    assert "\n1 evaluation failed: high (disqualified).\n" in str(one)
+
+
+def test_of_many_arms_the_first_are_named() -> None:
+    arms = [f"arm {k}" for k in range(8)]
+
+    def evaluate(arm: str, item: int) -> float:
+        if arm != "arm 0":
+            raise OSError
+        return 0.5
+
+    result = run(evaluate, arms, on_error="disqualify")
+    assert "7 evaluations failed: arm 1 (disqualified), " in str(result)
+    assert "arm 5 (disqualified) and 2 more." in " ".join(str(result).split())
+
+
+# --- time-outs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Programs that are not really run: how often each was started. Odd runs of "breaks" fail."""
+    runs = Counter[str]()
+
+    def pretend(words: list[str], timeout: float, folder: str | None) -> tuple[int, bytes, bytes]:
+        runs[words[0]] += 1
+        if words[0] == "slow" or (words[0] == "sometimes" and runs["sometimes"] % 4 == 2):
+            raise subprocess.TimeoutExpired(words, timeout)
+        return (1 if words[0] == "breaks" and runs["breaks"] % 2 else 0), b"1", b""
+
+    monkeypatch.setattr(programs, "_run", pretend)
+    return runs
+
+
+@pytest.mark.parametrize("on_error", ["raise", "disqualify"])
+def test_a_run_that_reaches_the_time_out_counts_as_that_and_is_not_tried_again(
+    on_error: Any, started: Counter[str], tmp_path: Path
+) -> None:
+    store = tmp_path / "race.sqlite"
+    options: dict[str, Any] = {"timeout": 60, "retries": 3, "on_error": on_error, "progress": False, "store": store}
+    result = race_commands(["slow", "quick"], **options)
+    n = result.n_rounds
+    assert (result.best, started, result.disqualified) == ("quick", {"slow": n, "quick": n}, ())
+    assert result.failures == (FailureCount("slow", timed_out=n, timeout=60.0),)
+    assert result.means[0] == 60.0
+    assert result.verdict.endswith(f" {n} runs of slow reached the time-out of 60 seconds and count as that.")
+    assert "failed" not in str(result)
+    assert str(load_result(store)) == str(result)
+    assert load_result(store).failures == result.failures
+
+
+def test_runs_of_several_programs_that_timed_out_are_said_in_one_sentence(started: Counter[str]) -> None:
+    result = race_commands(["slow", "sometimes", "quick"], timeout=0.5, max_evaluations=6, progress=False)
+    said = "2 runs of slow and 1 run of sometimes reached the time-out of 0.5 seconds and count as that."
+    assert result.verdict.endswith(said)
+    alone = race_commands(["slow", "quick"], timeout=0.5, max_evaluations=2, progress=False)
+    assert alone.verdict.endswith(" 1 run of slow reached the time-out of 0.5 seconds and counts as that.")
+
+
+def test_programs_that_break_are_tried_again_and_those_that_time_out_are_not(started: Counter[str]) -> None:
+    result = race_commands(["slow", "breaks"], timeout=2, retries=1, progress=False)
+    n = result.n_rounds
+    assert started == {"slow": n, "breaks": 2 * n}
+    assert as_counts(result) == {"slow": (0, 0, n, 0), "breaks": (n, 0, 0, 0)}
+
+
+def test_a_time_out_where_what_is_printed_is_the_score_is_a_failure(started: Counter[str]) -> None:
+    with pytest.raises(EvaluationError, match=r"^'slow' failed on \d+: it took longer than the timeout of 2 seconds$"):
+        race_commands(["slow", "quick"], timeout=2, score="stdout", progress=False)
+    options: dict[str, Any] = {"timeout": 2, "bounds": (0, 1), "retries": 2, "progress": False}
+    result = race_commands(["slow", "quick"], score="stdout", on_error="worst", **options)
+    assert as_counts(result) == {"slow": (2 * result.n_rounds, result.n_rounds, 0, 0)}
+
+
+def test_bounds_below_the_time_out_are_wrong(started: Counter[str]) -> None:
+    with pytest.raises(OutOfBoundsError, match=r"returned 60\.0, which is outside of bounds=\(0, 10\)"):
+        race_commands(["slow", "quick"], bounds=(0, 10), on_error="worst", progress=False)
+    result = race_commands(["slow", "quick"], bounds=(0, 60), on_error="worst", progress=False)
+    assert as_counts(result) == {"slow": (0, 0, result.n_rounds, 0)}
+
+
+def test_a_race_of_times_goes_on_with_the_same_time_out_only(started: Counter[str], tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    race_commands(["slow", "quick"], timeout=5, store=store, max_evaluations=6, progress=False)
+    with pytest.raises(StoreError, match=r"timeout was 5\.0 when the race began and is 7\.0 now"):
+        race_commands(["slow", "quick"], timeout=7, store=store, progress=False)
+    with closing(sqlite3.connect(store)) as file, file:  # files of earlier versions do not hold it
+        file.execute("""UPDATE settings SET value = '{"score": "time"}' WHERE name = 'source'""")
+    assert race_commands(["slow", "quick"], timeout=5, store=store, progress=False).best == "quick"
+    other = tmp_path / "printed.sqlite"
+    options: dict[str, Any] = {"score": "stdout", "store": other, "progress": False}
+    race_commands(["a", "b"], timeout=5, max_evaluations=6, **options)
+    assert race_commands(["a", "b"], timeout=7, max_evaluations=8, **options).n_evaluations == 8
+
+
+def test_a_program_that_really_sleeps_counts_as_the_time_out() -> None:
+    sleep = shlex.join([sys.executable, "-IS", "-c", "import time; time.sleep(30)"])
+    quick = shlex.join([sys.executable, "-IS", "-c", ""])
+    result = race_commands({"sleep": sleep, "quick": quick}, timeout=0.6, max_evaluations=4, progress=False)
+    assert result.scores[:, 0].tolist() == [0.6, 0.6]
+    assert (result.scores[:, 1] <= 0.6).all()
+
+
+# --- what the verdict claims -----------------------------------------------------------------------------------------
+
+THOSE = "of those that could be evaluated"
+CLAIMS: dict[str, tuple[Callable[[], RaceResult[Any]], str]] = {
+    "decided": (lambda: run(always({"high": 1})), f"mid is the best {THOSE} on these 500 items, with probability"),
+    "stream": (lambda: run(always({"high": 1}), items=iter(range(99))), f"mid is the best {THOSE}, with probability"),
+    "zone": (
+        lambda: run(always({"high": 1}), indifference_zone=0.05),
+        f"mid is the best {THOSE} on these 500 items, with probability at least 0.95 if the best leads",
+    ),
+    "within epsilon": (
+        lambda: run(always({"high": 1}), epsilon=0.6),
+        f"mid is within 0.6 of the best {THOSE} on these 500 items, with probability",
+    ),
+    "all items used": (
+        lambda: run(always({"high": 1}), items=range(3)),
+        f"mid has the best mean {THOSE} over all 3 items, with probability",
+    ),
+    "tied": (
+        lambda: run(lambda arm, item: 0.5 if arm != "high" else 1 / 0, items=range(3)),
+        f"low and mid tie for the best mean {THOSE} over all 3 items, with probability",
+    ),
+    "budget": (
+        lambda: run(always({"high": 1}), max_evaluations=7),
+        f'No answer: the budget ran out. "mid" leads. With probability at least 0.95 the best {THOSE} is mid or low',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLAIMS)
+def test_where_arms_were_disqualified_the_best_is_the_best_of_the_others(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("small_race.race", partial(bestarm.race, on_error="disqualify"))
+    make, claim = CLAIMS[case]
+    result = make()
+    assert result.verdict.startswith(claim)
+    assert "may be the best" not in result.verdict
+    assert re.search(
+        r"high was disqualified in round 1 \(.*\): nothing is known about how good it is\.", result.verdict
+    )
+    result.to_html(tmp_path / "race.html")
+    page = " ".join((tmp_path / "race.html").read_text(encoding="utf-8").split())
+    assert f"may still be the best {THOSE}<" in page
+    assert f"no arm {THOSE} is better than the leader by more than this" in page or result.n_rounds == 0
+    assert "Nothing is known about how good they are, and the best arm is here the best of the others." in page
+
+
+def test_without_a_disqualification_the_best_is_the_best_of_all() -> None:
+    result = run(always({"mid": 5}), on_error="worst")
+    assert result.verdict.startswith("high is the best on these 500 items with probability")
+
+
+def test_arms_beaten_by_one_that_failed_later_are_left_open_and_those_that_they_had_beaten() -> None:
+    arms = ["best", "failed", "beaten by it", "beaten by that", "beaten by the best"]
+    result = run(lambda arm, item: 0.5, arms, items=range(20), max_evaluations=20, on_error="disqualify")
+    out = tuple(Elimination(arm, 2, by, 0.1) for arm, by in ((4, 0), (3, 2), (2, 1)))
+    outcome = Outcome(0, (0,), out, (Failure(1, 4, "disk full"),), None)
+    said = replace(result, outcome=outcome, reason=bestarm.algorithms.Reason.DECIDED).verdict
+    assert said.startswith(
+        f"best is the best {THOSE} (apart from beaten by it and beaten by that) on these 20 items, with"
+    )
+    assert said.endswith("It had eliminated beaten by it, which may be better than best.")
