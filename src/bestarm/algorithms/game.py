@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
 from bestarm.checks import check_arms, check_count, check_n_arms, whole_numbers
-from bestarm.comparisons.evidence import growth_of_t_test
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
@@ -112,9 +111,12 @@ class Game:
         """
         return None
 
-    def growth(self, lead: float, variance: float) -> float:
-        """How fast evidence for a lead grows, per round, given the variance of the difference."""
-        return growth_of_t_test(lead, variance)
+    def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:
+        """In which round an arm would be out if the two arms had these rewards, but on items of their own.
+
+        An estimate; ``shift`` is added to the lead. None where the game does not gain from rewards on the same item.
+        """
+        return None
 
     @property
     def finished(self) -> bool:
