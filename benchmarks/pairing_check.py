@@ -16,11 +16,13 @@ from rich.table import Table
 from scipy.special import ndtri
 
 import bestarm
+from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import TableArms, UnpairedArms
+from bestarm.comparisons import Betting, StudentMixture
 from bestarm.report.pairing import pairing
 
 Scores = NDArray[np.float64]
-RACES, LONGEST, POOL = 40, 6000, 500
+RACES, LONGEST, POOL = 40, 4000, 500
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,11 @@ def cases() -> Iterator[Case]:
             yield Case(f"{name}, pool", partial(in_order, table), partial(in_own_orders, table), True, (0.0, 1.0))
 
 
-def race(scores: Scores, case: Case) -> bestarm.RaceResult[int]:
-    """A race on these rows."""
-    rows = range(len(scores))
-    return bestarm.race(
-        lambda arm, item: float(scores[item, arm]),
-        arms=range(scores.shape[1]),
-        items=rows if case.pool else iter(rows),
-        bounds=case.bounds,
-        progress=False,
-    )
+def race(scores: Scores, case: Case) -> bestarm.RaceResult[str]:
+    """A race on these rows: all items there are, or more than it needs."""
+    pool = len(scores) if case.pool else None
+    test = StudentMixture() if case.bounds is None else Betting(case.bounds, pool=pool)
+    return bestarm.race_table(scores, algorithm=PairwiseBAI(0.05, comparison=test))
 
 
 def main() -> None:
