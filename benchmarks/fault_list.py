@@ -312,9 +312,23 @@ FAULTS = (
     Fault(
         "what pairing was worth forgets epsilon",
         "report/pairing.py",
-        "shift = 0.0 if arm in rivals else result.guarantee.epsilon",
-        "shift = 0.0",
-        ("test_page.py",),
+        "else (leader, promise.epsilon)",
+        "else (leader, 0.0)",
+        ("test_pairing.py",),
+    ),
+    Fault(
+        "what pairing was worth needs more than all items of a pool",
+        "report/pairing.py",
+        "rounds = np.minimum(rounds, pool or LONGEST)",
+        "rounds = np.minimum(rounds, LONGEST)",
+        ("test_pairing.py",),
+    ),
+    Fault(
+        "fresh seeds are an arithmetic progression again",
+        "inputs/seeds.py",
+        "permuted(k % HALF**2, tables)",
+        "WEYL * k % HALF**2",
+        ("test_seeds.py",),
     ),
     Fault(
         "the display takes most of the time of a race",

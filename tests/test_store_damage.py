@@ -35,10 +35,10 @@ def tell_rounds(contest: Race[Any], n_rounds: int) -> None:
 
 @pytest.fixture(name="store")
 def _store(tmp_path: Path) -> Path:
-    """A race of 20 rounds, finished, closed, alone in its folder."""
+    """A race of 17 rounds, finished, closed, alone in its folder."""
     folder = tmp_path / "races"
     folder.mkdir()
-    assert race(quick, arms=ALL, store=folder / "race.sqlite").n_rounds == 20
+    assert race(quick, arms=ALL, store=folder / "race.sqlite").n_rounds == 17
     assert [path.name for path in folder.iterdir()] == ["race.sqlite"]
     return folder / "race.sqlite"
 
@@ -99,7 +99,7 @@ def test_a_file_in_use_by_another_process_is_refused_and_unchanged(new: bool, st
         refused(store, "is in use by another process")
         process.communicate("\n")
     assert process.returncode == 0
-    assert race(quick, arms=ALL, store=store).n_rounds == 20
+    assert race(quick, arms=ALL, store=store).n_rounds == 17
 
 
 def test_a_file_in_use_by_the_same_process_is_refused_and_the_race_goes_on(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_file_in_use_by_the_same_process_is_refused_and_the_race_goes_on(tmp_p
                 Race(ALL, store=store)
             with pytest.raises(StoreError, match="is in use by another process"):
                 load_result(store)
-        tell_rounds(contest, 17)
+        tell_rounds(contest, 14)
         assert contest.finished
     assert outcome(load_result(store)) == outcome(race(quick, arms=ALL))
 
@@ -126,7 +126,7 @@ def test_looking_at_a_file_that_this_process_uses_does_not_open_it_to_others(tmp
         other = subprocess.run([sys.executable, "-c", HOLDER, str(store)], input="\n", capture_output=True, text=True)  # noqa: S603, PLW1510
         assert other.returncode == 1
         assert "is in use by another process" in other.stderr
-        tell_rounds(contest, 17)
+        tell_rounds(contest, 14)
     assert outcome(load_result(store)) == outcome(race(quick, arms=ALL))
 
 
@@ -206,7 +206,7 @@ def test_another_version_of_the_schema_is_refused(version: int, store: Path) -> 
         "DELETE FROM scores WHERE round = 1 AND arm = 2",
         "DELETE FROM scores WHERE round = 5 AND arm = 2",
         "DELETE FROM scores WHERE round = 5",
-        "DELETE FROM rounds WHERE round = 20",
+        "DELETE FROM rounds WHERE round = 17",
         "DELETE FROM rounds",
         "UPDATE scores SET score = NULL WHERE round = 5 AND arm = 2",
         "UPDATE scores SET score = 'high' WHERE round = 5 AND arm = 2",

@@ -128,9 +128,9 @@ class EliminationGame(Game):
         seen = self.evidence.lead(a, b)
         return super()._lead_seen(a, b) if seen is None else seen
 
-    def growth(self, lead: float, variance: float) -> float:
-        """How fast evidence for a lead grows, per round, given the variance of the difference."""
-        return self.evidence.growth(lead, variance)
+    def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:
+        """In which round an arm would be out if the two arms had these rewards, but on items of their own."""
+        return self.evidence.rounds_apart(ahead, behind, shift)
 
     @property
     def no_disqualification(self) -> str | None:

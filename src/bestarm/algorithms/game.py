@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
 from bestarm.checks import check_arms, check_count, check_n_arms, whole_numbers
-from bestarm.comparisons.evidence import growth_of_t_test
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
@@ -91,7 +90,7 @@ class Game:
         """None, or the evidence against `best`, if every remaining candidate was beaten in the same round.
 
         The candidate with the largest mean then stays. Under the assumptions this happens only on the event of
-        probability delta on which the guarantee may fail: read it as a warning.
+        probability delta on which the guarantee may fail, unless the best arm was disqualified: read it as a warning.
         """
         return None
 
@@ -112,9 +111,9 @@ class Game:
         """
         return None
 
-    def growth(self, lead: float, variance: float) -> float:
-        """How fast evidence for a lead grows, per round, given the variance of the difference."""
-        return growth_of_t_test(lead, variance)
+    def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:
+        """In which round an arm would be out if the two had these rewards on items of their own; None if unknown."""
+        return None
 
     @property
     def finished(self) -> bool:
@@ -147,7 +146,7 @@ class Game:
 
         With probability at least ``1 - delta``, in all rounds at once, the best arm is a candidate and no arm is better
         than the leader by more than this (Hsu's comparison with the best), with an indifference zone only if the best
-        leads by it. Infinite before the first look of the comparison, None where nothing is known of differences.
+        leads by it, and until the best is disqualified. Infinite before the first look, None if it is not known.
         """
         best = self.best
         bounds = [self.lead_bound(best, arm) for arm in self.candidates if arm != best]

@@ -22,7 +22,9 @@ class PairwiseBAI:
     through the whole game with probability at least ``1 - delta``, whatever ``keep``. So a game that is decided names
     it, and a game that ends by its budget has it among the candidates. With ``epsilon`` the arm returned is
     epsilon-optimal with probability at least ``1 - delta``. With ``indifference_zone`` all this holds if the best
-    arm leads by at least the zone; otherwise nothing is guaranteed. Proofs: ``docs/theory.md``.
+    arm leads by at least the zone. Otherwise nothing is guaranteed about the answer, only that with probability at
+    least ``1 - delta`` no arm that is behind by the zone or more ever beats the best one (boundaries), or puts it out
+    without wealth of arms within the zone (`Betting`). Proofs: ``docs/theory.md``.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class PairwiseBAI:
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
     epsilon : the game also ends once the leader is shown to be within epsilon of every candidate, in units of rewards
     indifference_zone : assume that the best arm leads by at least this much, in units of rewards; if it does not,
-        nothing is guaranteed. Smaller leads are not told apart, so games between equal arms end
+        the answer is not guaranteed. Smaller leads are not told apart, so games between equal arms end
     max_rounds, max_queries : the game stops, undecided, before it would exceed these
 
     Examples

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.board import QUERIED, ROUNDS, PairRule, Thresholds
-from bestarm.comparisons.evidence import Evidence, Goal, Role, shared_rounds
+from bestarm.comparisons.evidence import TRIED, Evidence, Goal, Role, first_round, shared_rounds
 
 Array = NDArray[np.float64]
 
@@ -121,6 +121,13 @@ class PairEvidence(BoundaryEvidence):
             return -np.inf
         lead, square = self._lead_and_square(a, b)
         return float(lead - slopes[0] * np.sqrt(square / (n - 1)) - offsets[0])
+
+    def rounds_apart(self, ahead: Array, behind: Array, shift: float) -> float:
+        """In which round the boundary would be crossed, with the lead seen and the variance of different items."""
+        slopes, offsets = self._boundary.boundary(TRIED, self.board.arms.size, self._delta)
+        sd = np.sqrt(np.var(ahead, ddof=1) + np.var(behind, ddof=1))
+        radius = np.where(np.isfinite(slopes), slopes, 0.0) * sd + offsets
+        return first_round(np.isfinite(slopes) & (ahead.mean() - behind.mean() + shift > radius))
 
     def _lead_and_square(self, a: int, b: int) -> tuple[float, float]:
         """``mean_a - mean_b`` over the rounds shared, and the centred sum of squares of the difference."""

@@ -1,6 +1,5 @@
 """What a comparison is, and the evidence that it brings to a game."""
 
-import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from bestarm.board import ROUNDS, Board, new_board
 
 Role = Literal["pairs", "combinations"]
+TRIED = np.unique(np.geomspace(1, 10**7, 800).round())  # rounds in which a test is imagined to cross
 
 
 class Goal(NamedTuple):
@@ -49,9 +49,13 @@ class Evidence(ABC):
         """
         return None
 
-    def growth(self, lead: float, variance: float) -> float:
-        """How fast the evidence for a lead grows, per round, given the variance of the difference."""
-        return growth_of_t_test(lead, variance)
+    def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float | None:
+        """In which round an arm would be out if the two arms had these rewards, but on items of their own.
+
+        ``shift`` is added to the lead. The expected course of the test, one of `TRIED` (so up to 2% late); infinite if
+        it is later than all of these. None where the evidence does not grow with differences on the same item.
+        """
+        return None
 
     def weights(self, arm: int) -> dict[int, float] | None:
         """The weights of the combination that beat an arm, where combinations are compared."""
@@ -68,9 +72,9 @@ class Evidence(ABC):
         """
 
 
-def growth_of_t_test(lead: float, variance: float) -> float:
-    """The growth of the likelihood ratio of a t-test, per round: ``log(1 + lead^2 / V) / 2``."""
-    return math.log1p(lead**2 / variance) / 2.0 if variance > 0.0 else math.inf
+def first_round(crossed: NDArray[np.bool_]) -> float:
+    """The first of the rounds `TRIED` in which a test has crossed, or infinity."""
+    return float(TRIED[np.argmax(crossed)]) if crossed.any() else np.inf
 
 
 def shared_rounds(board: Board, a: int, b: int) -> int:

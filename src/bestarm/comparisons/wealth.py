@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.board import Wealth, WealthRule, new_folio, new_purse
-from bestarm.comparisons.evidence import Evidence, Goal, shared_rounds
+from bestarm.comparisons.evidence import TRIED, Evidence, Goal, first_round, shared_rounds
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
 
+GROUPS = 64  # of rewards of an arm that are alike
 CAP = 0.99  # the largest share of the purse that one round can lose
 
 
@@ -77,12 +78,19 @@ class WealthEvidence(Evidence):
         log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
         return self._betting.lower_bound(differences, float(log_threshold))
 
-    def growth(self, lead: float, variance: float) -> float:
-        """How fast the wealth on a lead grows, per round, given the variance of the difference: of the best bet."""
-        lead, variance = lead * self.rule.scale, variance * self.rule.scale**2
-        square = variance + lead**2
-        bet = min(max(self._betting.bets), lead / square)  # to second order
-        return bet * lead - bet**2 * square / 2.0
+    def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
+        """In which round the expected wealth of bets on independent differences would be enough.
+
+        Each bet grows by the mean of ``log(1 + lambda D)``, ``D`` between all rewards of the one and all of the other
+        arm. From a pool of ``M`` items the lead against what is left grows like ``M / (M - s)`` in round ``s``, and the
+        evidence like its square: ``n`` rounds are worth ``n M / (M - n)`` independent ones.
+        """
+        (a, shares_a), (b, shares_b) = _in_groups(ahead), _in_groups(behind)
+        differences = (np.subtract.outer(a, b) + shift) * self.rule.scale
+        growth = np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in self._betting.bets])
+        logs = np.log(np.array(self._betting.weights))[:, None] + growth[:, None] * TRIED
+        rounds = first_round(np.logaddexp.reduce(logs, axis=0) >= np.log(self.rule.threshold))
+        return rounds if self.rule.pool == 0 else self.rule.pool / (self.rule.pool / rounds + 1.0)
 
     def forget(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
@@ -91,6 +99,12 @@ class WealthEvidence(Evidence):
                 bets.log_wealth[:, :, arm] = -np.inf
                 bets.wealth[:, :, arm] = 0.0
                 bets.total[:, arm] = 0.0
+
+
+def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A few values that stand for all rewards, with the same mean, and their shares."""
+    groups = np.array_split(np.sort(rewards), min(GROUPS, rewards.size))
+    return np.array([group.mean() for group in groups]), np.array([group.size for group in groups]) / rewards.size
 
 
 class PortfolioEvidence(WealthEvidence):

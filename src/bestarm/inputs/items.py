@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_count
 from bestarm.inputs.arms import ADDRESS
+from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.texts import short
 
-WEYL = 0x9E3779B1  # odd, so that the seeds of 2**32 rounds all differ
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
 
@@ -38,7 +38,7 @@ def items_in_order(items: Sequence[Any] | Iterable[Any] | None, seed: int) -> It
     """A sequence is a finite pool in random order, an iterator a stream, None a fresh seed for each round."""
     check_count("seed", seed, least=0)
     if items is None:
-        return Items("seeds", _seeds(seed))
+        return Items("seeds", fresh_seeds(seed))
     if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
         raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
     if not hasattr(items, "__len__"):
@@ -60,12 +60,6 @@ def _listed(items: Any) -> list[Any]:
 def shuffled(n_items: int, seed: int) -> NDArray[np.int64]:
     """The order in which the items of a pool are used."""
     return np.random.default_rng(np.random.SeedSequence(seed)).permutation(n_items)
-
-
-def _seeds(seed: int) -> Iterator[int]:
-    """Seeds that all differ, each below 2**32, which every generator accepts."""
-    start = int(np.random.SeedSequence(seed).generate_state(1)[0])
-    return ((start + WEYL * k) % 2**32 for k in count())
 
 
 def drawn(items: Iterable[Any], seed: int) -> Iterator[Any]:

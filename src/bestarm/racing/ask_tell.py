@@ -276,6 +276,8 @@ class Race(Generic[Arm]):
         before = check_stored(store, stored.settings)
         if options.rounds_in_flight is None:
             self.state.settings = replace(self.state.settings, rounds_in_flight=before["rounds_in_flight"])
+        if self.state.settings.hashed_seeds and not before["hashed_seeds"]:
+            self.state.use_seeds_in_progression()
         now = self.state.settings.to_plain()
         if stored.arms != self.entrants.names:
             arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"

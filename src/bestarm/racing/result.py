@@ -168,7 +168,7 @@ class RaceResult(Generic[Arm]):
 
     @cached_property
     def regret_bound(self) -> float:
-        """No arm is better than `leader` by more than this, with probability at least ``1 - delta``; NaN if unknown."""
+        """With probability ``1 - delta`` no arm, disqualified ones excepted, beats `leader` by more; NaN if unknown."""
         if len(self.candidates) == 1:
             return 0.0
         bound = self._game.regret_bound if self.n_rounds else math.inf

@@ -26,6 +26,7 @@ class RaceSettings:
     n_items: int | None
     items_digest: str | None
     arms_digest: str
+    hashed_seeds: bool = False  # fresh seeds of versions without this setting are in progression
 
     __repr__ = shortest_call
 
@@ -57,6 +58,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
         n_items=items.n_items,
         items_digest=items.digest,
         arms_digest=arms_digest,
+        hashed_seeds=items.kind == "seeds",
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from bestarm.algorithms import Game, Reason
 from bestarm.errors import StoreError
 from bestarm.inputs.items import item_text
+from bestarm.inputs.seeds import seeds_in_progression
 from bestarm.racing.record import Record
 from bestarm.racing.replay import Failure, disqualify, replay, tell_round
 from bestarm.racing.settings import RaceSettings
@@ -104,6 +106,11 @@ class RaceState:
             absorbed += 1
             self.decide()
         return absorbed
+
+    def use_seeds_in_progression(self) -> None:
+        """Take the seeds that a race of an earlier version was begun with."""
+        self.settings = replace(self.settings, hashed_seeds=False)
+        self._items = seeds_in_progression(self.settings.seed)
 
     def restore(self, past: Record) -> None:
         """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told."""

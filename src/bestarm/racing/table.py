@@ -35,7 +35,8 @@ def race_table(
     The rows are taken in random order, as the items of a race would be; ``result.saved`` is the share of cells that
     were not looked at. With probability at least ``1 - delta`` over the order of the rows, the column with the best
     mean over the table is never dropped, whatever the scores: the table is the whole pool, and its smallest and largest
-    score bound all others.
+    score bound all others. Unless bounds are given these are read off all cells, also those that a live race would not
+    have looked at: ``saved`` is then what somebody would have saved who knew them beforehand.
 
     Parameters
     ----------

@@ -1,7 +1,5 @@
 """How the scores of the arms move together, and what that was worth."""
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +9,30 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
-FEWEST = 3  # shared items that a correlation needs
+FEWEST = 3  # shared items that a correlation needs, or a variance
 NEVER = 1e-14  # variance, of scores up to 1, that is only rounding
+LONGEST = 10**7  # rounds that an arm is imagined to need, at most
 
 
 @dataclass(frozen=True)
 class Pairing:
     """Correlations over the items that two arms share, and evaluations with and without comparing on the same items.
 
-    ``without`` is an estimate. A test needs rounds in inverse proportion to the growth of its evidence, which depends
-    on the lead and on the variance of the difference: ``V_ij`` for scores on the same item, ``V_i + V_j`` for scores on
-    different ones. It takes each arm's rounds times the ratio of the two growths, with the arm that beat it, or with
-    the best if it is still in (then with epsilon added to the lead). NaN where an arm has no such ratio.
+    ``without`` is an estimate: for each arm that left, the round in which the test would have crossed with the lead
+    seen and the variance of scores on different items, ``V_i + V_j`` in place of ``V_ij``; against the arm for which
+    this is soonest. The rounds that the race took do not enter, so it does not matter if the arm left late because the
+    test had not looked before. Arms that the leader was shown to be near to are counted in the same way, with epsilon
+    added to the lead; no arm needs more than all items of a pool, and the leader stays as long as any other.
+
+    It is a lower bound, ``at_least``, where the race has no answer (candidates then count with the rounds they had, or
+    those of the last to leave), an arm has too few scores, or the test would take longer than any race. It is NaN where
+    nothing can be said: nobody has left, or the rule of the race does not gain from scores on the same items.
     """
 
     correlation: NDArray[np.float64]
     with_pairing: int
     without: float
+    at_least: bool
 
     @property
     def median_correlation(self) -> float:
@@ -39,35 +44,63 @@ class Pairing:
 
 def pairing(result: "RaceResult[Any]") -> Pairing:
     """What the scores of a race say about pairing."""
-    K, best, growth = len(result.arms), result.order[0], result.new_game().growth
-    rivals = {out.arm: out.by for out in result.outcome.eliminations}
-    rounds = np.zeros(K)
-    for arm in range(K):
-        if arm != best:
-            shared = _shared(result.scores, arm, rivals.get(arm, best))
-            shift = 0.0 if arm in rivals else result.guarantee.epsilon
-            rounds[arm] = result.counts[arm] * _ratio(shared, shift, growth)
-    rounds[best] = np.max(rounds)  # NaN if one of them is
-    return Pairing(_correlation(result.scores), int(result.counts.sum()), float(rounds.sum()))
+    rounds, at_least = _capped(result, _rounds_apart(result))
+    return Pairing(_correlation(result.scores), int(result.counts.sum()), float(rounds.sum()), at_least)
 
 
-def _shared(scores: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
-    """The scores of two arms on the items that both were evaluated on."""
-    both = scores[:, [i, j]]
+def _rounds_apart(result: "RaceResult[Any]") -> NDArray[np.float64]:
+    """The rounds that each arm would have needed on items of its own; NaN where they are not known."""
+    game, leader, promise = result.new_game(), result.order[0], result.guarantee
+    rewards = -result.scores if result.settings.lower_is_better else result.scores
+    rivals, rounds = _rivals(rewards), np.full(len(result.arms), np.nan)
+    for arm in range(len(result.arms)):
+        status = result.outcome.status(arm, result.reason)
+        ahead, shift = (rivals[arm], promise.indifference_zone) if status == "out" else (leader, promise.epsilon)
+        shared = _shared(rewards, ahead, arm)
+        if status == "disqualified":
+            rounds[arm] = result.counts[arm]
+        elif arm != leader and (status == "out" or result.answered) and len(shared) >= FEWEST:
+            found = game.rounds_apart(shared[:, 0], shared[:, 1], shift)
+            rounds[arm] = np.nan if found is None else found
+    return rounds
+
+
+def _capped(result: "RaceResult[Any]", rounds: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """Rounds that are possible, for all arms, and whether they are a lower bound; all NaN if no arm's are known."""
+    settings, leader = result.settings, result.order[0]
+    pool = settings.n_items if settings.items == "pool" else None
+    others = np.delete(rounds, leader)
+    if np.isnan(others).all():
+        return np.full_like(rounds, np.nan), False
+    at_least = not result.answered or bool(np.isnan(others).any() or (pool is None and np.isinf(others).any()))
+    rounds = np.minimum(rounds, pool or LONGEST)
+    left = [arm for arm in range(len(rounds)) if arm not in result.outcome.candidates]
+    rounds[left] = np.where(np.isnan(rounds[left]), result.counts[left], rounds[left])
+    longest = np.nanmax(rounds)
+    stay = np.maximum(longest, result.counts if not result.answered else 0.0)
+    return np.where(np.isnan(rounds), stay, rounds), at_least
+
+
+def _rivals(rewards: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For each arm the one on all of its items that is ahead by most in units of ``sqrt(V_i + V_j)``."""
+    there = ~np.isnan(rewards)
+    M = there.astype(np.float64)
+    n = np.maximum(M.T @ M, 1.0)
+    Z = np.where(there, rewards - rewards[there].mean(), 0.0)
+    means = Z.T @ M / n  # [i, j]: of arm i over the items that it shares with j
+    variances = np.maximum((Z**2).T @ M / n - means**2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ahead = (means.T - means) / np.sqrt(variances + variances.T)
+    ahead = np.where(np.isnan(ahead) | (n < np.diag(n)[:, None]), -np.inf, ahead)
+    np.fill_diagonal(ahead, -np.inf)
+    best: NDArray[np.intp] = np.argmax(ahead, axis=1)
+    return best
+
+
+def _shared(rewards: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
+    """The rewards of two arms on the items that both were evaluated on."""
+    both = rewards[:, [i, j]]
     return both[~np.isnan(both).any(axis=1)]
-
-
-def _ratio(shared: NDArray[np.float64], shift: float, growth: Callable[[float, float], float]) -> float:
-    """How many times the rounds two arms would need on different items."""
-    if len(shared) < FEWEST:
-        return np.nan
-    differences = shared[:, 0] - shared[:, 1]
-    lead = abs(float(differences.mean())) + shift
-    together, apart = float(np.var(differences)), float(np.var(shared, axis=0).sum())
-    if lead == 0.0 or apart == 0.0:
-        return np.nan
-    faster = growth(lead, together) / growth(lead, apart)
-    return faster if math.isfinite(faster) else np.nan
 
 
 def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
