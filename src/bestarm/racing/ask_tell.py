@@ -12,7 +12,7 @@ from bestarm.errors import EvaluationError, StoreError
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
-from bestarm.inputs.plain import FORMAT, not_plain
+from bestarm.inputs.plain import FORMAT, as_written, not_plain
 from bestarm.inputs.scores import Outcome, is_failure, told_outcome
 from bestarm.inputs.texts import counted
 from bestarm.racing.record import RoundRow, ScoreRow
@@ -268,6 +268,10 @@ class Race(Generic[Arm]):
         before = check_stored(store, stored.settings)
         if options.rounds_in_flight is None:
             self.state.settings = replace(self.state.settings, rounds_in_flight=before["rounds_in_flight"])
+        written = as_written(self.state.settings.algorithm, before["algorithm"])
+        if written != self.state.settings.algorithm:
+            self.state.settings = replace(self.state.settings, algorithm=written)
+            self.state.game = start_game(self.state.settings, len(self.arms), options.bounds)
         now = self.state.settings.to_plain()
         if stored.arms != self.entrants.names:
             arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"
