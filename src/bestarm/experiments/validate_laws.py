@@ -108,7 +108,7 @@ def wins_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
         "ties": np.round(noise + leads),
         "no arm beats another": np.concatenate([half, -half]),
     }
-    return {law: np.exp(np.clip(_with_winner(scores), -50.0, 50.0)) for law, scores in tables.items()}
+    return {law: _with_winner(scores) for law, scores in tables.items()}
 
 
 def _with_winner(scores: NDArray[np.float64]) -> NDArray[np.float64]:
