@@ -1,14 +1,14 @@
 """Slow, obvious games with the sharp comparisons: all evidence is computed from the raw rewards of two arms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import floor, inf, log
+from math import ceil, floor, inf, log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.comparisons import Betting, StudentMixture
+from bestarm.comparisons import Betting, StudentMixture, Wins
 
 Array = NDArray[np.float64]
 # Differences, one column a pair, and what is added to each of them -> the evidence for a positive mean, round by round.
@@ -30,6 +30,7 @@ class Rules:
     max_rounds: int | None = None
     max_queries: int | None = None
     only_ahead: bool = True  # with a zone, only opponents that are ahead count
+    signs: bool = False  # whether an arm is better counts, not by how much
 
 
 @dataclass(frozen=True)
@@ -78,21 +79,40 @@ def betting_evidence(betting: Betting) -> Evidence:
     scale = 1 / (betting.bounds[1] - betting.bounds[0])
 
     def path(D: Array, shift: float) -> Array:
-        return wealth_path(scale * D, betting.bets, betting.weights or (), -scale * shift, betting.pool)
+        return wealth_path(scale * D, bets_of(betting, len(D)), -scale * shift, betting.pool)
 
     return path
 
 
-def wealth_path(
-    D: Array, bets: Sequence[float], weights: Sequence[float], nu: float = 0.0, pool: int | None = None
-) -> Array:
-    """The wealth against "the mean is at most ``nu``": for each bet a plain product."""
+def wins_rules(wins: Wins, n_arms: int, delta: float, **options: Any) -> Rules:
+    bets = Betting(bets=wins.bets, weights=wins.weights, reserve=wins.reserve, pool=wins.pool)
+    return betting_rules(bets, n_arms, delta, signs=True, **options)
+
+
+Bets = list[tuple[float, float, int]]  # each bet, its weight, and the first round in which it is made
+
+
+def bets_of(betting: Betting, n_rounds: int) -> Bets:
+    """All bets that are made in these rounds; what is left of the reserve is never bet."""
+    pairs = zip(betting.bets, betting.weights or (), strict=True)
+    bets = [(bet, (1 - betting.reserve) * weight, 1) for bet, weight in pairs]
+    bet, left = min(betting.bets) / 2, betting.reserve
+    while ceil(1 / (4 * bet**2)) <= n_rounds:
+        bets.append((bet, left / 2, ceil(1 / (4 * bet**2))))
+        bet, left = bet / 2, left / 2
+    return [*bets, (0.0, left, 1)]
+
+
+def wealth_path(D: Array, bets: Bets, nu: float = 0.0, pool: int | None = None) -> Array:
+    """The wealth against "the mean is at most ``nu``": for each bet a plain product from its first round on."""
     y = null_means(D, nu, pool)
     with np.errstate(divide="ignore"):
         largest = np.where(y > -1, CAP / np.maximum(1 + y, 0), inf)
     total = np.zeros(D.shape)
-    for bet, weight in zip(bets, weights, strict=True):
-        total += weight * np.cumprod(1 + np.minimum(bet, largest) * (D - y), axis=0)
+    for bet, weight, first in bets:
+        factors = 1 + np.minimum(bet, largest) * (D - y)
+        factors[: first - 1] = 1.0
+        total += weight * np.cumprod(factors, axis=0)
     impossible = np.maximum.accumulate(y < -1 - 1e-9, axis=0)
     return np.where(impossible, inf, total)
 
@@ -137,13 +157,17 @@ class _Race:
         self.tied = self.by_rounding = False
         self.evidence = self._paths(rules.zone)
         self.near = self._paths(rules.epsilon) if rules.epsilon > 0 else {}
-        self.sums = {pair: np.cumsum(rows[:, pair[1]] - rows[:, pair[0]]) for pair in self.evidence}
+        self.sums = {pair: np.cumsum(self._differences(*pair)) for pair in self.evidence}
 
     def _paths(self, shift: float) -> dict[tuple[int, int], Array]:
         """For each (i, j) the evidence that j is better than i, after each round if both are queried in it."""
         pairs = [(i, j) for i in range(self.K) for j in range(self.K) if i != j]
-        paths = self.rules.evidence(np.column_stack([self.rows[:, j] - self.rows[:, i] for i, j in pairs]), shift)
+        paths = self.rules.evidence(np.column_stack([self._differences(*pair) for pair in pairs]), shift)
         return {pair: paths[:, column] for column, pair in enumerate(pairs)}
+
+    def _differences(self, i: int, j: int) -> Array:
+        D: Array = self.rows[:, j] - self.rows[:, i]
+        return np.sign(D) if self.rules.signs else D
 
     def queried(self, t: int) -> list[int]:
         return [i for i in range(self.K) if i in self.candidates or t <= self.last_round[i]]
@@ -203,10 +227,23 @@ class _Race:
             self.eliminations.append((i, self.t))
 
     def _leaders(self) -> list[int]:
+        if self.rules.signs:
+            return self._leaders_in_wins()
         means = {i: float(np.mean(self.rows[: self.t, i])) for i in self.candidates}
         leaders = [i for i in self.candidates if means[i] >= max(means.values()) - TIED]
         self.tied = self.tied or len(leaders) > 1
         return leaders
+
+    def _leaders_in_wins(self) -> list[int]:
+        """Those whose largest deficit against another candidate is smallest: whole numbers, so the first one leads."""
+        behind = {i: self._behind(i) for i in self.candidates}
+        least = min(behind.values())
+        leaders = [i for i in self.candidates if behind[i] == least]
+        self.tied = self.tied or len(leaders) > 1
+        return leaders[:1]
+
+    def _behind(self, i: int) -> float:
+        return max(float(self.sums[i, j][self.t - 1]) for j in self.candidates if j != i)
 
     def _differ(self, arms: list[int]) -> bool:
         """Whether these arms of equal means have different rewards."""
@@ -223,7 +260,11 @@ class _Race:
         return within[0]
 
     def _settle(self) -> None:
-        """The means over the pool are known."""
-        leaders = self._leaders()
-        self._eliminate([i for i in self.candidates if i not in leaders])
+        """The means over the pool are known, or all wins are counted."""
+        if self.rules.signs:
+            unbeaten = [i for i in self.candidates if self._behind(i) <= 0]
+            self._eliminate([i for i in self.candidates if unbeaten and i not in unbeaten])
+        else:
+            leaders = self._leaders()
+            self._eliminate([i for i in self.candidates if i not in leaders])
         self.ended = "all items used"

@@ -17,9 +17,10 @@ from bestarm.comparisons import (
     GaussianBernstein,
     Portfolio,
     StudentMixture,
+    Wins,
 )
 from naive_convex import convex_boundary, convex_race, portfolio_race
-from naive_sharp import betting_rules, student_rules
+from naive_sharp import betting_rules, student_rules, wins_rules
 
 Matrix = naive.Matrix
 DELTA = 0.1
@@ -37,6 +38,8 @@ MIXTURE = StudentMixture(precisions=(1.0, 100.0), weights=(1.0, 2.0), min_rounds
 EARLY_MIXTURE = StudentMixture(min_rounds=2)
 BETTING = Betting(bets=(0.9, 0.3, 0.05), bounds=(-1.0, 3.0))
 BETTING_ON_A_POOL = Betting(pool=40)
+WAKING_SOON = Betting(bets=(0.9, 0.5), reserve=0.4)  # in rounds 4, 16 and 64
+WINS_ON_A_POOL = Wins(pool=41)  # odd: no ties
 PORTFOLIO_ON_A_POOL = Portfolio(bounds=(-5.0, 5.0), pool=40)
 
 COMPARISONS: dict[str, Comparison] = {
@@ -49,6 +52,9 @@ COMPARISONS: dict[str, Comparison] = {
     "Betting": Betting(),
     "Betting, other bounds": BETTING,
     "Betting, pool": BETTING_ON_A_POOL,
+    "Betting, waking soon": WAKING_SOON,
+    "Wins": Wins(),
+    "Wins, pool": WINS_ON_A_POOL,
     "Portfolio": Portfolio(),
     "Portfolio, pool": PORTFOLIO_ON_A_POOL,
     "ConvexBernstein": ConvexBernstein(),
@@ -85,6 +91,28 @@ def by_bets(betting: Betting, **given: Any) -> dict[str, Any]:
         return naive_sharp.play(rows[: betting.pool], rules).eliminations
 
     return {"reference": reference, "n_rounds": 250}
+
+
+def by_wins(wins: Wins, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        return naive_sharp.play(rows[: wins.pool], wins_rules(wins, rows.shape[1], DELTA, **given)).eliminations
+
+    return {"reference": reference, "n_rounds": 251, "n_arms": (2,), "rewards": nearly_even}  # wins of more arms tie
+
+
+def nearly_even(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    """Heavy tails, and medians that are close together or far apart."""
+    levels = rng.permutation(np.linspace(0.0, rng.choice([0.1, 1.0, 5.0]), n_arms))
+    rows: Matrix = levels + rng.standard_cauchy((n_rounds, n_arms))
+    return rows
+
+
+def in_turn(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    """Sometimes two arms win in turn, so that all of a pool must be seen."""
+    rows = nearly_even(rng, n_rounds, n_arms)
+    turns = np.arange(n_rounds)[:, None] % 2 == 0
+    ordered = np.sort(rows, axis=1)
+    return np.where(turns, ordered, ordered[:, ::-1]) if rng.random() < 0.5 else rows
 
 
 def by_portfolio(portfolio: Portfolio, **given: Any) -> dict[str, Any]:
@@ -147,6 +175,11 @@ PAIRWISE: dict[str, Subject] = {
     "Betting, kept, zone, epsilon": Subject(
         PairwiseBAI(DELTA, comparison=Betting(), keep=3.0, epsilon=0.05, indifference_zone=0.02),
         by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
+    ),
+    "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_bets(WAKING_SOON)),
+    "Wins": Subject(PairwiseBAI(DELTA, comparison=Wins()), by_wins(Wins())),
+    "Wins, pool": Subject(
+        PairwiseBAI(DELTA, comparison=WINS_ON_A_POOL), by_wins(WINS_ON_A_POOL) | {"rewards": in_turn}
     ),
 }
 CONVEX: dict[str, Subject] = {

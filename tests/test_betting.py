@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import mpmath as mp  # type: ignore[import-untyped]
@@ -19,7 +20,7 @@ from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import PoolArms, TableArms
 from bestarm.comparisons import Betting
 from bestarm.comparisons.wealth import CAP
-from bestarm.kernels.wealth import FOLD
+from bestarm.kernels.bets import FOLD
 from statistics_helpers import binomial_p_value
 
 Array = NDArray[np.float64]
@@ -27,15 +28,17 @@ INF, NAN = float("inf"), float("nan")
 
 BETS: dict[str, Betting] = {
     "default": Betting(),
-    "one large bet": Betting(bets=(0.999,)),
+    "one large bet": Betting(bets=(0.999,), reserve=0.0),
     "one small bet": Betting(bets=(0.01,)),
     "unequal weights": Betting(bets=(0.9, 0.5, 0.02), weights=(1.0, 5.0, 2.0)),
+    "waking soon": Betting(bets=(0.9, 0.5), reserve=0.4),
+    "nothing asleep": Betting(reserve=0.0),
 }
 every_betting = pytest.mark.parametrize("name", BETS)
 
 
 def with_pool(betting: Betting, pool: int | None) -> Betting:
-    return Betting(bets=betting.bets, weights=betting.weights, bounds=betting.bounds, pool=pool)
+    return replace(betting, pool=pool)
 
 
 # --- the wealth ------------------------------------------------------------------------------------------------------
@@ -45,7 +48,7 @@ def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
     """The mixture of products with 40 digits; ``D`` and ``nu`` in units of rewards."""
     scale = 1 / (mp.mpf(betting.bounds[1]) - mp.mpf(betting.bounds[0]))
     total = mp.mpf(0)
-    for bet, weight in zip(betting.bets, betting.weights or (), strict=True):
+    for bet, weight, first in naive_sharp.bets_of(betting, len(D)):
         wealth, so_far = mp.mpf(weight), mp.mpf(0)
         for s, difference in enumerate(D.tolist(), start=1):
             d, y = difference * scale, nu * scale
@@ -54,7 +57,7 @@ def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
             if y < -1 - mp.mpf("1e-9"):
                 return mp.inf
             cut = bet if y <= -1 else min(mp.mpf(bet), CAP / (1 + y))
-            wealth *= 1 + cut * (d - y)
+            wealth *= 1 + cut * (d - y) if s >= first else 1
             so_far += d
         total += wealth
     return total
@@ -65,7 +68,7 @@ def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
 @pytest.mark.parametrize("pool", [None, 30, 35, 1000])
 @pytest.mark.parametrize("nu", [0.0, -0.3, 0.2, 0.9, -1.0])
 def test_wealth_is_the_plain_product(name: str, bounds: tuple[float, float], pool: int | None, nu: float) -> None:
-    betting = Betting(bets=BETS[name].bets, weights=BETS[name].weights, bounds=bounds, pool=pool)
+    betting = replace(BETS[name], bounds=bounds, pool=pool)
     length = bounds[1] - bounds[0]
     rng = np.random.default_rng(1)
     for n in (0, 1, 2, 30):
@@ -112,12 +115,14 @@ def test_impossible_nulls_are_ruled_out_for_good() -> None:
 # --- the same in a game ----------------------------------------------------------------------------------------------
 
 
-def purse_logs(game: Game, weights: Array, near: bool = False) -> Array:
+def purse_logs(game: Game, near: bool = False) -> Array:
     """Entry (i, j): the logarithm of the wealth that the game holds for "j is better than i"."""
     state: Any = game.evidence.state  # type: ignore[attr-defined]
     purse = state.near if near else state.purse
     K = game.n_arms
-    logs = (purse.log_wealth + np.log(purse.growth))[:K, :, :K] + np.log(weights)[None, :, None]
+    logs = (purse.log_wealth + np.log(purse.growth))[:K, :, :K] + np.log(purse.weights)[None, :, None]
+    with np.errstate(divide="ignore"):
+        logs = np.concatenate([logs, np.log(purse.asleep)[:K, None, :K]], axis=1)
     top = logs.max(axis=1)
     out: Array = top + np.log(np.exp(logs - top[:, None, :]).sum(axis=1))
     return out
@@ -133,19 +138,19 @@ def bets_made(game: Game, i: int, j: int) -> int:
 @pytest.mark.parametrize(("zone", "epsilon"), [(0.0, 0.0), (0.05, 0.02)])
 @pytest.mark.parametrize("keep", [1.0, 2.0])
 @pytest.mark.parametrize("n_rounds", [FOLD - 1, FOLD, 3 * FOLD + 5, 500])
+@pytest.mark.parametrize("bets", [Betting(), BETS["waking soon"]], ids=["default", "waking soon"])
 def test_the_purse_of_a_game_is_the_wealth_of_the_differences(
-    pool: int | None, zone: float, epsilon: float, keep: float, n_rounds: int
+    bets: Betting, pool: int | None, zone: float, epsilon: float, keep: float, n_rounds: int
 ) -> None:
     rng = np.random.default_rng(6)
     rows = np.clip(rng.normal([0.2, 0.45, 0.5, 0.55, 0.56], 0.25, (n_rounds, 5)), 0, 1)
-    betting = Betting(pool=pool)
+    betting = replace(bets, pool=pool)
     game = PairwiseBAI(0.05, comparison=betting, keep=keep, indifference_zone=zone, epsilon=epsilon).start(5)
     game.play(rows)
     if n_rounds > 3 * FOLD:
         assert game.eliminations  # so that some wealth is frozen
-    weights = np.array(betting.weights)
     for near, nu in [(False, -zone)] + [(True, -epsilon)] * (epsilon > 0):
-        logs = purse_logs(game, weights, near)
+        logs = purse_logs(game, near)
         for i, j in itertools.permutations(range(5), 2):
             n = bets_made(game, i, j)
             expected = betting.log_wealth(rows[:n, j] - rows[:n, i], nu)
@@ -157,11 +162,11 @@ def test_folding_keeps_the_wealth_of_thousands_of_lost_rounds() -> None:
     """Bets of nearly the whole purse on heads or tails lose it, whichever arm they are on."""
     rows = (np.random.default_rng(2).random((6000, 3)) < 0.5).astype(np.float64)
     rows[:, 0] = rows[:, 1]
-    betting = Betting(bets=(0.95, 0.9))
+    betting = Betting(bets=(0.95, 0.9), reserve=0.0)
     game = PairwiseBAI(0.05, comparison=betting).start(3)
     game.play(rows)
     assert (game.n_rounds, game.reason) == (6000, None)
-    logs = purse_logs(game, np.array(betting.weights))
+    logs = purse_logs(game)
     assert logs[0, 1] == pytest.approx(0.0, abs=1e-10)
     for i, j in [(0, 2), (2, 0), (1, 2)]:
         assert logs[i, j] == pytest.approx(betting.log_wealth(rows[:, j] - rows[:, i]), rel=1e-10)
@@ -311,7 +316,7 @@ def test_wealth_falls_with_the_mean_it_is_bet_against(name: str, pool: int | Non
 def test_the_lower_bound_is_where_the_wealth_crosses(
     name: str, pool: int | None, bounds: tuple[float, float], n: int
 ) -> None:
-    betting = Betting(bets=BETS[name].bets, weights=BETS[name].weights, bounds=bounds, pool=pool)
+    betting = replace(BETS[name], bounds=bounds, pool=pool)
     length = bounds[1] - bounds[0]
     D = length * np.clip(np.random.default_rng(7).normal(0.3, 0.4, n), -1, 1)
     bound = betting.lower_bound(D, math.log(20.0))
@@ -405,7 +410,8 @@ def level_p_value(law: str, alpha: float, threshold: float, without_pool: bool =
     """Of "at most a share alpha of the null paths ever reaches the threshold"."""
     D, pool = null_paths(law, np.random.default_rng(LAWS.index(law)))
     betting = Betting()
-    wealth = naive_sharp.wealth_path(D.T, betting.bets, betting.weights or (), 0.0, None if without_pool else pool)
+    bets = naive_sharp.bets_of(betting, len(D.T))
+    wealth = naive_sharp.wealth_path(D.T, bets, 0.0, None if without_pool else pool)
     crossed = np.any(wealth >= threshold, axis=0)
     return binomial_p_value(int(crossed.sum()), N_PATHS, alpha)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bestarm import AssumptionWarning
 from bestarm.algorithms import Game, HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.algorithms.data_kind import LOOK
-from bestarm.comparisons import Betting, Comparison, StudentMixture
+from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
 from subjects import COMPARISONS
 
 Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ K = 4
 DELTA = 1e-9  # nobody is out early
 
 PAIRS = [comparison for comparison in COMPARISONS.values() if comparison.role == "pairs"]
-GAUSSIAN = [comparison for comparison in PAIRS if comparison.bounds is None]
+GAUSSIAN = [one for one in PAIRS if one.bounds is None and not isinstance(one, Wins)]
 BOUNDED = [comparison for comparison in PAIRS if comparison.bounds == (0.0, 1.0) and comparison.pool is None]
 BOUNDED.append(Betting(pool=1000))  # longer than these games
 

@@ -49,6 +49,27 @@ def test_a_setting_that_is_missing_has_its_default(tmp_path: Path) -> None:
     assert run(store=store).to_json() == run().to_json()
 
 
+@pytest.mark.parametrize("given", [{}, {"comparison": Betting()}])
+def test_a_race_from_before_bets_could_sleep_goes_on_without_them(given: dict[str, Any], tmp_path: Path) -> None:
+    store, former = tmp_path / "race.sqlite", Betting(reserve=0.0)
+    run(store=store, max_evaluations=30, comparison=former)
+    plain = settings_of(store)["algorithm"]
+    assert plain["comparison"].pop("reserve") == 0.0
+    edit(store, "algorithm", plain)
+    assert bestarm.load_result(store).settings.algorithm.comparison.reserve == 0.0  # type: ignore[attr-defined]
+    assert run(store=store, **given).to_json() == run(comparison=former).to_json()
+    with pytest.raises(bestarm.StoreError, match=r"reserve was 0\.0 when the race began and is 0\.25 now"):
+        run(store=store, comparison=Betting(reserve=0.25))
+
+
+def test_a_race_with_bets_that_sleep_keeps_them(tmp_path: Path) -> None:
+    for budget in (30, 60, 5000):
+        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget)
+    assert result.to_json() == run(max_evaluations=5000).to_json()
+    assert bestarm.load_result(tmp_path / "race.sqlite").settings == result.settings
+    assert result.settings.algorithm.comparison == Betting(pool=result.settings.n_items)
+
+
 def test_settings_of_files_have_their_present_names() -> None:
     plain = run(bounds=None).settings.to_plain()
     former = plain | {"in_flight": 3, "max_queries": 77}

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bestarm import board
 from bestarm.algorithms import ConvexBAI
 from bestarm.comparisons import Portfolio
+from bestarm.comparisons.sleeping import Mixture, mixture
 from bestarm.comparisons.wealth import CAP
 from bestarm.kernels import (
     affine,
@@ -57,29 +59,36 @@ def test_bounds_belong_to_their_interval(value: float, inside: bool) -> None:
 # --- wealth ----------------------------------------------------------------------------------------------------------
 
 
+def awake(bets: NDArray[np.float64], weights: NDArray[np.float64]) -> Mixture:
+    """Bets that are all made from the first round on."""
+    return mixture(bets, weights, 0.0, 0)
+
+
 def test_the_wealth_of_one_bet_is_a_product() -> None:
     differences = vector(0.5, -0.25, 1.0)
     expected = (1 + 0.5 * 0.5) * (1 - 0.5 * 0.25) * (1 + 0.5 * 1.0)
-    wealth = math.exp(log_wealth(differences, 0.0, 0, vector(0.5), vector(1.0), 0.99))
+    wealth = math.exp(log_wealth(differences, 0.0, 0, awake(vector(0.5), vector(1.0)), 0.99))
     assert wealth == pytest.approx(expected, rel=1e-14)
 
 
 def test_the_wealth_of_several_bets_is_their_weighted_mean_and_no_bet_risks_more_than_the_cap() -> None:
     against = 0.5  # a bet of 0.9 would risk 1.35 of its purse: it is cut to 0.8 / 1.5
     small, large = 1 + 0.1 * (0.25 - against), 1 + 0.8 / 1.5 * (0.25 - against)
-    wealth = math.exp(log_wealth(vector(0.25), against, 0, vector(0.1, 0.9), vector(0.25, 0.75), 0.8))
+    wealth = math.exp(log_wealth(vector(0.25), against, 0, awake(vector(0.1, 0.9), vector(0.25, 0.75)), 0.8))
     assert wealth == pytest.approx(0.25 * small + 0.75 * large, rel=1e-14)
 
 
 def test_a_mean_that_a_pool_cannot_have_any_more_is_ruled_out() -> None:
     best = np.ones(3)
-    assert log_wealth(best, 0.0, 4, vector(0.5), vector(1.0), 0.99) < math.inf  # the last may be -1, and one before it
-    assert log_wealth(np.ones(4), 0.0, 4, vector(0.5), vector(1.0), 0.99) == math.inf
+    assert (
+        log_wealth(best, 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) < math.inf
+    )  # the last may be -1, and one before it
+    assert log_wealth(np.ones(4), 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) == math.inf
 
 
 def test_against_the_smallest_mean_there_is_nothing_to_lose() -> None:
     """All of it may be bet: no difference is below -1."""
-    wealth = math.exp(log_wealth(vector(-1.0, 0.0), -1.0, 0, vector(0.9), vector(1.0), 0.99))
+    wealth = math.exp(log_wealth(vector(-1.0, 0.0), -1.0, 0, awake(vector(0.9), vector(1.0)), 0.99))
     assert wealth == pytest.approx(1.0 * 1.9, rel=1e-14)
 
 

@@ -199,7 +199,7 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "interrupted": (
         lambda: race(failing({"high": 13}, KeyboardInterrupt())),
-        f"No answer: the race was interrupted. {LEADS} or mid, {BEATS} 0.108. {ORDER}",
+        f"No answer: the race was interrupted. {LEADS} or mid, {BEATS} 0.116. {ORDER}",
     ),
     "interrupted: at once": (lambda: race(failing({"mid": 1}, KeyboardInterrupt())), NOTHING),
     "decided: disqualified": (

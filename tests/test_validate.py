@@ -16,6 +16,7 @@ import bestarm
 from bestarm.cli import app
 from bestarm.experiments import figure1, validate
 from bestarm.experiments.validate import Cell, CellResult
+from bestarm.experiments.validate_laws import wins_tables
 
 GAMES = 200
 PAIRWISE = ("StudentMixture", "Betting")
@@ -52,6 +53,8 @@ def test_the_study_covers_comparisons_options_and_broken_assumptions() -> None:
         ("Betting", "", True),
         ("Betting", "epsilon", True),
         ("Betting", "pool", True),
+        ("Wins", "", True),
+        ("Wins", "pool", True),
     }
     whole = list(validate.cells())
     assert {(cell.n_arms, cell.delta) for cell in whole} == {(K, d) for K in (2, 10, 50) for d in (0.1, 0.01)}
@@ -94,7 +97,7 @@ def test_intervals_and_p_values_are_exact() -> None:
 
 
 def test_errors_are_counted_as_defined() -> None:
-    for name, option in [("Betting", "pool"), ("StudentMixture", "epsilon"), ("Betting", "")]:
+    for name, option in [("Wins", "pool"), ("Betting", "pool"), ("StudentMixture", "epsilon"), ("Betting", "")]:
         cell = next(cell for cell in grid() if (cell.comparison, cell.option) == (name, option))
         errors, _, mean_queries = validate.errors_of(cell, 40, seed=3)
         sim = bestarm.simulate(cell.algorithm, cell.arms, repetitions=40, seed=3, progress=False)
@@ -102,7 +105,7 @@ def test_errors_are_counted_as_defined() -> None:
             if option == "epsilon" and sim.reasons[g] != "budget":
                 wrong = cell.arms.means[sim.winners[g]] < cell.arms.means.max() - validate.EPSILON
             else:
-                wrong = not sim.candidates[g, cell.arms.best]
+                wrong = not sim.candidates[g, cell.best]
             assert errors[g] == wrong
         assert mean_queries == sim.queries.mean()
 
@@ -111,6 +114,14 @@ def test_laws_with_equal_means_have_equal_means() -> None:
     for cell in grid():
         if cell.law == "equal means":
             np.testing.assert_allclose(cell.arms.means, cell.arms.means[0], rtol=1e-12)
+
+
+def test_the_designated_arm_of_wins_loses_to_no_other() -> None:
+    for n_arms in (2, 10):
+        for scores in wins_tables(n_arms).values():
+            assert (np.sign(scores[:, :1] - scores).sum(axis=0) >= 0).all()
+    outliers = wins_tables(10)["outliers against the best arm"]
+    assert outliers.mean(axis=0).argmax() != 0  # the best by its mean is another
 
 
 def test_the_sharp_rule_is_cheaper_than_the_papers_wherever_both_end() -> None:

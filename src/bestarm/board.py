@@ -115,6 +115,7 @@ class WealthRule(NamedTuple):
     pool: int  # items of a pool without replacement, 0 if rounds are independent
     cap: float  # the largest share of a purse that one round can lose
     threshold: float  # of the wealth summed over opponents
+    signs: bool = False  # bet on the signs of differences: wins, and no leads in rewards
 
 
 class Purse(NamedTuple):
@@ -122,7 +123,7 @@ class Purse(NamedTuple):
 
     Row ``i``, column ``j`` bets that ``j`` is better than ``i``. The wealth of a bet is ``exp(log_wealth) * growth``;
     every so many rounds the growth is folded into the logarithm, so that it neither over- nor underflows. Columns are
-    padded to whole vector registers; what is padded has no wealth.
+    padded to whole vector registers; what is padded has no wealth. Bets that still sleep are not among these bets.
     """
 
     bets: NDArray[np.float64]  # (G)
@@ -130,6 +131,7 @@ class Purse(NamedTuple):
     log_wealth: NDArray[np.float64]  # (K, G, columns), without the weights
     wealth: NDArray[np.float64]  # (K, G, columns): weight * exp(log_wealth)
     growth: NDArray[np.float64]  # (K, G, columns)
+    asleep: NDArray[np.float64]  # (K, columns): the wealth of the pair in bets that sleep
     total: NDArray[np.float64]  # (K, columns): weighted wealth of the pair now
     gain: NDArray[np.float64]  # (columns): scratch, the difference minus its null mean
     largest: NDArray[np.float64]  # (columns): scratch, the largest bet allowed
@@ -138,21 +140,37 @@ class Purse(NamedTuple):
 REGISTER = 8
 
 
-def new_purse(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64]) -> Purse:
-    """A purse before the first bet: wealth one for every pair."""
+def new_purse(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float) -> Purse:
+    """A purse before the first bet: wealth one for every pair, a share of it asleep."""
     columns = -(-n_arms // REGISTER) * REGISTER
     shape = (n_arms, weights.size, columns)
+    awake = (1.0 - reserve) * weights
     pairs = np.zeros((n_arms, columns))
     pairs[:, :n_arms] = 1.0 - np.eye(n_arms)
     return Purse(
         bets=bets,
-        weights=weights,
+        weights=awake,
         log_wealth=np.zeros(shape),
-        wealth=weights[:, None] * pairs[:, None, :],
+        wealth=awake[:, None] * pairs[:, None, :],
         growth=np.ones(shape),
+        asleep=reserve * pairs,
         total=pairs,
         gain=np.zeros(columns),
         largest=np.zeros(columns),
+    )
+
+
+def with_bet(purse: Purse, bet: float, weight: float, asleep: float) -> Purse:
+    """The purse when one more bet wakes: its weight is the wealth of every pair that had wealth asleep until now."""
+    sleeping = purse.asleep > 0.0
+    layer = sleeping[:, None, :]
+    return purse._replace(
+        bets=np.append(purse.bets, bet),
+        weights=np.append(purse.weights, weight),
+        log_wealth=np.concatenate([purse.log_wealth, np.where(layer, 0.0, -np.inf)], axis=1),
+        wealth=np.concatenate([purse.wealth, weight * layer], axis=1),
+        growth=np.concatenate([purse.growth, np.ones(layer.shape)], axis=1),
+        asleep=np.where(sleeping, asleep, 0.0),
     )
 
 

@@ -18,6 +18,12 @@ def check_open_unit(name: str, value: float) -> None:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
 
 
+def check_share(name: str, value: float) -> None:
+    """Refuse a share outside [0, 1)."""
+    if not (_is_real(value) and 0.0 <= value < 1.0):
+        raise ValueError(f"{name} must be a number from 0 to below 1, got {value!r}")
+
+
 def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
     hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""

@@ -93,6 +93,12 @@ class EliminationGame(Game):
         return tuple(sorted(self._board.arms[self._board.bar == 0].tolist()))
 
     @property
+    def best(self) -> int:
+        """The candidate that leads so far, by its mean or as the evidence has it: the answer, once it is decided."""
+        leader = self.evidence.leader(self.candidates) if self.n_rounds else None
+        return super().best if leader is None else leader
+
+    @property
     def eliminations(self) -> list[Elimination[int]]:
         """Who was beaten so far, in the order of rounds and arms."""
         standing = self.candidates
@@ -179,7 +185,10 @@ def comparison_game(
     comparison: Comparison, goal: Goal, n_arms: int, max_rounds: int | None, max_queries: int | None
 ) -> EliminationGame:
     """A game played with this comparison for this goal."""
-    guarantee = Guarantee(goal.delta, comparison.assumption, goal.epsilon, goal.indifference_zone, comparison.pool)
-    watch = DataWatch(comparison.bounds)
     evidence = comparison.evidence(n_arms, goal)
+    about = evidence.criterion
+    guarantee = Guarantee(
+        goal.delta, comparison.assumption, goal.epsilon, goal.indifference_zone, comparison.pool, about
+    )
+    watch = DataWatch(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
     return EliminationGame(evidence, comparison.bounds, guarantee, watch, max_rounds, max_queries)

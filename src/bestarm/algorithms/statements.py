@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.comparisons.evidence import Criterion
 from bestarm.values import equal_values, hash_of_values
 
 Arm = TypeVar("Arm")
@@ -72,7 +73,9 @@ class Guarantee(NamedTuple):
 
     ``assumption`` completes the sentence "This assumes that ..."; ``delta`` is NaN where nothing is promised.
     ``epsilon`` is how far behind the best the answer may be; with an ``indifference_zone`` all holds only if the best
-    leads by that much; with a ``pool`` the best is the arm with the largest mean over its items.
+    leads by that much; with a ``pool`` the best is the arm with the largest mean over its items. With the ``criterion``
+    "wins" the best is the arm that beats every other more often than it loses to it, and leads, epsilon and zone are
+    shares of items: on which an arm is better minus on which it is worse.
     """
 
     delta: float
@@ -80,6 +83,7 @@ class Guarantee(NamedTuple):
     epsilon: float = 0.0
     indifference_zone: float = 0.0
     pool: int | None = None
+    criterion: Criterion = "mean"
 
 
 NO_GUARANTEE = Guarantee(math.nan, "")

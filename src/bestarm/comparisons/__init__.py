@@ -9,6 +9,7 @@ from bestarm.comparisons.evidence import Comparison, Evidence, Goal
 from bestarm.comparisons.gaussian_bernstein import GaussianBernstein
 from bestarm.comparisons.portfolio import Portfolio
 from bestarm.comparisons.student_mixture import StudentMixture
+from bestarm.comparisons.wins import Wins
 
 __all__ = [
     "Betting",
@@ -23,4 +24,5 @@ __all__ = [
     "PairBoundary",
     "Portfolio",
     "StudentMixture",
+    "Wins",
 ]

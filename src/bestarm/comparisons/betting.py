@@ -6,13 +6,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bestarm.checks import check_bounds, check_count, finite_tuple, normalised_weights, refuse_first
+from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
+from bestarm.comparisons.sleeping import RESERVE, mixture
 from bestarm.comparisons.wealth import CAP, WealthEvidence
 from bestarm.values import shortest_call
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
-# by benchmarks/betting_grid.py.
+# by benchmarks/betting_grid.py. Smaller bets sleep until they can matter.
 BETS = tuple(0.95 * 0.5**k for k in range(8))
 
 
@@ -36,11 +37,13 @@ class Betting:
     pool : the number of items of a finite pool that is drawn without replacement in random order; in a race the number
         of its items. The target is then the mean over the pool (of the realised scores, where evaluations are noisy):
         the bets use what the rounds so far say about those that are left, and at exhaustion the means are known exactly
-    bets : the ``lambda_g``, each strictly between 0 and 1. A bet above twice the lead over the variance loses in the
-        long run, so a race whose smallest bet is too large may never end: the smallest should be below the smallest
-        lead of interest over the variance of the difference (of scores scaled to length one)
+    bets : the ``lambda_g``, each strictly between 0 and 1, that are made from the first round on
     weights : their weights, above 0, scaled to sum to one; by default proportional to the square root of the bet,
         because large bets decide short races, where a small share of the wealth costs most
+    reserve : the share of the wealth, in [0, 1), that is kept for smaller bets: each half of the one before it, with
+        half of its weight, and asleep (it bets nothing) until round ``1 / (4 lambda^2)``. A bet above twice the lead
+        over the variance loses in the long run, so without a reserve a race whose smallest bet is too large may never
+        end; with one every lead is found
 
     References
     ----------
@@ -54,6 +57,7 @@ class Betting:
     pool: int | None = None
     bets: Sequence[float] = BETS
     weights: Sequence[float] | None = None
+    reserve: float = RESERVE
 
     role: ClassVar[Role] = "pairs"
     supports_epsilon: ClassVar[bool] = True
@@ -65,6 +69,7 @@ class Betting:
         weights = np.sqrt(bets) if self.weights is None else self.weights
         object.__setattr__(self, "weights", normalised_weights(weights, bets.size))
         object.__setattr__(self, "bounds", check_bounds(self.bounds))
+        check_share("reserve", self.reserve)
         if self.pool is not None:
             check_count("pool", self.pool, least=2)
 
@@ -93,16 +98,9 @@ class Betting:
         """The logarithm of the wealth against "the mean of these differences is at most ``nu``" (units of rewards)."""
         from bestarm.kernels import log_wealth
 
-        return float(
-            log_wealth(
-                np.asarray(differences, dtype=np.float64) * self.scale,
-                nu * self.scale,
-                self.pool or 0,
-                np.array(self.bets),
-                np.array(self.weights),
-                CAP,
-            )
-        )
+        scaled = np.asarray(differences, dtype=np.float64) * self.scale
+        bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
+        return float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP))
 
     def lower_bound(self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], log_threshold: float) -> float:
         """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``, by bisection.

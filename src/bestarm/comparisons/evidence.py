@@ -1,6 +1,7 @@
 """What a comparison is, and the evidence that it brings to a game."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from bestarm.board import ROUNDS, Board, new_board
 
 Role = Literal["pairs", "combinations"]
+Criterion = Literal["mean", "wins"]
 TRIED = np.unique(np.geomspace(1, 10**7, 800).round())  # rounds in which a test is imagined to cross
 
 
@@ -27,12 +29,18 @@ class Evidence(ABC):
 
     no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
 
+    criterion: Criterion = "mean"  # what the best arm has most of: the unit of leads, epsilon and zone
+
     def __init__(self, n_arms: int) -> None:
         self.board: Board = new_board(n_arms)
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
+
+    def leader(self, candidates: Sequence[int]) -> int | None:
+        """Which of the candidates leads; None where it is the one with the largest mean."""
+        return None
 
     def lead(self, a: int, b: int) -> float | None:
         """The mean of arm a minus that of arm b over the rounds that the two shared.
@@ -134,5 +142,9 @@ GAUSSIAN = (
 
 def bounded(bounds: tuple[float, float], pool: int | None = None) -> str:
     """The assumption of a test that needs bounds and nothing else."""
-    items = "come in random order" if pool else "are independent of each other"
-    return f"all scores lie in [{bounds[0]:g}, {bounds[1]:g}] and the items {items}"
+    return f"all scores lie in [{bounds[0]:g}, {bounds[1]:g}] and {items_assumption(pool)}"
+
+
+def items_assumption(pool: int | None) -> str:
+    """What every test of rounds assumes."""
+    return f"the items {'come in random order' if pool else 'are independent of each other'}"

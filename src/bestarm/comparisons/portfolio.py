@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 from bestarm.comparisons.betting import BETS, Betting
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
+from bestarm.comparisons.sleeping import RESERVE
 from bestarm.comparisons.wealth import PortfolioEvidence
 from bestarm.values import shortest_call
 
@@ -29,7 +30,7 @@ class Portfolio:
 
     Parameters
     ----------
-    bounds, pool, bets, weights : of the bets on single differences, as in `Betting`
+    bounds, pool, bets, weights, reserve : of the bets on single differences, as in `Betting`
 
     References
     ----------
@@ -43,6 +44,7 @@ class Portfolio:
     pool: int | None = None
     bets: Sequence[float] = BETS
     weights: Sequence[float] | None = None
+    reserve: float = RESERVE
 
     role: ClassVar[Role] = "combinations"
     supports_epsilon: ClassVar[bool] = True
@@ -61,7 +63,7 @@ class Portfolio:
     @property
     def pairs(self) -> Betting:
         """The bets on single differences."""
-        return Betting(bets=self.bets, weights=self.weights, bounds=self.bounds, pool=self.pool)
+        return Betting(self.bounds, pool=self.pool, bets=self.bets, weights=self.weights, reserve=self.reserve)
 
     @property
     def assumption(self) -> str:

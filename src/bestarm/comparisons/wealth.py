@@ -1,12 +1,14 @@
 """The evidence of bets: the wealth that they have made on all differences."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import Wealth, WealthRule, new_folio, new_purse
-from bestarm.comparisons.evidence import TRIED, Evidence, Goal, first_round, shared_rounds
+from bestarm.board import FOREVER, ROUNDS, Wealth, WealthRule, new_folio, new_purse, with_bet
+from bestarm.comparisons.evidence import TRIED, Criterion, Evidence, Goal, first_round, shared_rounds
+from bestarm.comparisons.sleeping import Sleeper, asleep, sleeper
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
@@ -16,14 +18,18 @@ CAP = 0.99  # the largest share of the purse that one round can lose
 
 
 class WealthEvidence(Evidence):
-    """The wealth of bets on all differences. Bounds on differences need the rewards themselves, so these are kept."""
+    """The wealth of bets on all differences, or on their signs where the criterion is wins.
 
-    def __init__(self, n_arms: int, betting: "Betting", goal: Goal) -> None:
+    Bounds on differences need the rewards themselves, so these are kept.
+    """
+
+    def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
         from bestarm.kernels import race_wealth
 
         super().__init__(n_arms)
         self._kernel = race_wealth
         self._betting = betting
+        self.criterion = criterion
         self.rule = self._rule(goal)
         self.state = self._state()
         self._seen: list[NDArray[np.float64]] = []
@@ -38,35 +44,75 @@ class WealthEvidence(Evidence):
             pool=betting.pool or 0,
             cap=CAP,
             threshold=(self.board.arms.size - 1) / goal.delta,
+            signs=self.criterion == "wins",
         )
 
     def _state(self) -> Wealth:
-        n_arms, bets, weights = self.board.arms.size, np.array(self._betting.bets), np.array(self._betting.weights)
+        n_arms, betting = self.board.arms.size, self._betting
+        bets, weights = np.array(betting.bets), np.array(betting.weights)
         return Wealth(
             sums=np.zeros((n_arms, n_arms)),
-            purse=new_purse(n_arms, bets, weights),
-            near=new_purse(n_arms if self.rule.epsilon > 0 else 1, bets, weights),
+            purse=new_purse(n_arms, bets, weights, betting.reserve),
+            near=new_purse(n_arms if self.rule.epsilon > 0 else 1, bets, weights, betting.reserve),
             folio=new_folio(0),
         )
 
     def play(self, rows: NDArray[np.float64]) -> int:
-        """Play rounds from whole rows until the end; the number of rows used."""
-        used = int(self._kernel(rows, self.board, *self.state, self.rule))
+        """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
+        used = 0
+        while used < len(rows):
+            block = rows[used : used + self._rounds_until_waking()]
+            played = int(self._kernel(block, self.board, *self.state, self.rule))
+            used += played
+            if played < len(block):
+                break
         self._seen.append(rows[:used].copy())
         return used
 
+    def _rounds_until_waking(self) -> int:
+        """How many rounds may be played before the next bet wakes, after waking those whose round is next."""
+        if self._betting.reserve == 0.0:
+            return FOREVER
+        next_round = int(self.board.tally[ROUNDS]) + 1
+        while (following := self._next_sleeper()).round <= next_round:
+            self._wake(following)
+        return following.round - next_round
+
+    def _next_sleeper(self) -> Sleeper:
+        n_awake = self.state.purse.bets.size - len(self._betting.bets)
+        return sleeper(min(self._betting.bets), self._betting.reserve, n_awake + 1)
+
+    def _wake(self, bet: Sleeper) -> None:
+        purse, near = self.state.purse, self.state.near
+        left = asleep(self._betting.reserve, purse.bets.size - len(self._betting.bets) + 1)
+        self.state = self.state._replace(
+            purse=with_bet(purse, bet.bet, bet.weight, left), near=with_bet(near, bet.bet, bet.weight, left)
+        )
+
+    def leader(self, candidates: Sequence[int]) -> int | None:
+        """In wins: the candidate whose smallest lead over another one is largest, the first of them."""
+        if self.criterion == "mean":
+            return None
+        arms = np.array(candidates)
+        last = np.minimum(self.board.last_round[arms], self.board.tally[ROUNDS])
+        shared = np.maximum(np.minimum(last[:, None], last[None, :]), 1)
+        leads = -self.state.sums[np.ix_(arms, arms)] / shared
+        np.fill_diagonal(leads, np.inf)
+        return int(arms[np.argmax(leads.min(axis=1))])
+
     def lead(self, a: int, b: int) -> float:
-        """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
+        """The mean of arm a minus that of arm b (or its wins) over the rounds that the two shared; NaN without any."""
         differences = self._differences(a, b)
         return float(differences.mean()) if differences.size else np.nan
 
     def _differences(self, a: int, b: int) -> NDArray[np.float64]:
-        """The rewards of arm a minus those of arm b in the rounds that the two shared."""
+        """The rewards of arm a minus those of arm b in the rounds that the two shared, or their signs."""
         if not self._seen:
             return np.empty(0)
         self._seen = [np.concatenate(self._seen)]
         n = shared_rounds(self.board, a, b)
-        return self._seen[0][:n, a] - self._seen[0][:n, b]
+        differences = self._seen[0][:n, a] - self._seen[0][:n, b]
+        return np.sign(differences) if self.rule.signs else differences
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
         """A lower confidence bound for the lead of arm a over arm b: the wealth of the bets rules out smaller leads."""
@@ -98,6 +144,7 @@ class WealthEvidence(Evidence):
             if arm < len(bets.total):  # a purse that is not used has one row
                 bets.log_wealth[:, :, arm] = -np.inf
                 bets.wealth[:, :, arm] = 0.0
+                bets.asleep[:, arm] = 0.0
                 bets.total[:, arm] = 0.0
 
 

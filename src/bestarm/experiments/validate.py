@@ -1,29 +1,21 @@
 """A study of the guarantee: error rates of the sharp comparisons over a grid of cells.
 
 Each cell is a comparison on one law of the arms, with K, delta, and perhaps a pool or epsilon. An error is that the
-designated best arm is eliminated (it is one of the best where the best is tied), or, with epsilon, that the arm
-returned is worse than the best by more than epsilon. Games have a horizon: what is guaranteed holds at every round.
+designated best arm is eliminated (it is one of the best where the best is tied, and with `Wins` the arm that beats all
+others), or, with epsilon, that the arm returned is worse than the best by more than epsilon. Games have a horizon: what
+is guaranteed holds at every round.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
-from bestarm.arms import (
-    Arms,
-    BernoulliArms,
-    GaussianArms,
-    PoolArms,
-    TableArms,
-    bernoulli_variances,
-    difference_variances,
-)
+from bestarm.arms import Arms, PoolArms, TableArms, difference_variances
 from bestarm.comparisons import (
     Betting,
     ConvexBernstein,
@@ -31,12 +23,20 @@ from bestarm.comparisons import (
     GaussianBernstein,
     Portfolio,
     StudentMixture,
+    Wins,
 )
 from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
+from bestarm.experiments.validate_laws import (
+    POOL,
+    bounded_laws,
+    bounded_tables,
+    broken_laws,
+    gaussian_laws,
+    wins_tables,
+)
 from bestarm.simulation import simulate
 
 HORIZON = {2: 400, 10: 300, 50: 120}
-POOL = 300  # items of a pool
 EPSILON = 0.1
 PAPER_GAMES = 20  # the paper's rule is there for its cost only
 PAPER_HORIZON = 20  # times the horizon of the sharp rule
@@ -57,6 +57,7 @@ class Cell:
     assumption_holds: bool
     algorithm: PairwiseBAI | ConvexBAI
     arms: Arms
+    best: int  # the arm that must not be eliminated
 
 
 @dataclass(frozen=True)
@@ -81,89 +82,7 @@ class CellResult:
         return self.errors / self.games
 
 
-def _means(n_arms: int, lead: float) -> NDArray[np.float64]:
-    """The best arm ahead by a lead, the others spread over as much again."""
-    return np.concatenate([[0.5 + lead], np.linspace(0.5, 0.5 - lead, n_arms - 1)])
-
-
-def gaussian_laws(n_arms: int) -> dict[str, Arms]:
-    """Gaussian arms of many correlations and leads."""
-    eye = np.eye(n_arms)
-    halves = np.arange(n_arms) < (n_arms + 1) // 2
-    same_half = halves[:, None] == halves[None, :]
-    negative = -0.9 / (n_arms - 1)
-    spread = _means(n_arms, 0.5)
-    return {
-        "independent": GaussianArms(spread, eye),
-        "strongly correlated": GaussianArms(_means(n_arms, 0.1), 0.95 + 0.05 * eye),
-        "negatively correlated": GaussianArms(spread, negative + (1 - negative) * eye),
-        "near ties": GaussianArms(_means(n_arms, 0.01), 0.5 + 0.5 * eye),
-        "equal means": GaussianArms(np.full(n_arms, 0.5), 0.5 + 0.5 * eye),
-        "two clusters": GaussianArms(_means(n_arms, 0.2), 0.99 * same_half + 0.01 * eye),
-    }
-
-
-def _copula_table(
-    n_arms: int, correlation: float, quantile: Callable[[NDArray[np.float64], int], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """A table of scores with a Gaussian copula and given marginals, as many rows as a pool has."""
-    from scipy.special import ndtr
-
-    rng = np.random.default_rng(20230602 + n_arms)
-    noise = np.sqrt(correlation) * rng.standard_normal((POOL, 1))
-    uniform = ndtr(noise + np.sqrt(1 - correlation) * rng.standard_normal((POOL, n_arms)))
-    return np.column_stack([quantile(uniform[:, i], i) for i in range(n_arms)])
-
-
-@lru_cache(maxsize=8)
-def bounded_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
-    """Score tables in [0, 1], one column per arm."""
-    from scipy.special import betaincinv
-
-    spread, close = _means(n_arms, 0.2), _means(n_arms, 0.01)
-
-    def beta(means: NDArray[np.float64], size: float) -> Callable[[NDArray[np.float64], int], NDArray[np.float64]]:
-        def quantile(u: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-            scores: NDArray[np.float64] = betaincinv(size * means[i], size * (1 - means[i]), u)
-            return scores
-
-        return quantile
-
-    base = _copula_table(2, 0.0, beta(spread[:2], 0.3))[:, 0]
-    halves = np.arange(n_arms) < (n_arms + 1) // 2
-    first, second = (_copula_table(n_arms, 0.9, beta(spread, 2.0)) for _ in range(2))
-    return {
-        "Beta, mass at both ends": _copula_table(n_arms, 0.5, beta(spread, 0.3)),
-        "Beta, skewed": _copula_table(n_arms, 0.5, beta(0.2 * spread, 2.0)),
-        "near ties": _copula_table(n_arms, 0.8, beta(close, 1.0)),
-        "equal means": np.column_stack([np.roll(base, 7 * i) for i in range(n_arms)]),
-        "two clusters": np.where(halves, first, np.roll(second, 11, axis=0)),
-    }
-
-
-def bounded_laws(n_arms: int) -> dict[str, Arms]:
-    """Bounded arms: Bernoulli as in the lower bound, and score tables drawn with replacement."""
-    means = _means(n_arms, 0.1)
-    possible = bernoulli_variances(means)
-    bernoulli: dict[str, Arms] = {
-        "Bernoulli, independent": BernoulliArms(means, possible.independent),
-        "Bernoulli, correlated": BernoulliArms(means, 1.2 * possible.smallest),
-    }
-    return bernoulli | {law: TableArms(scores) for law, scores in bounded_tables(n_arms).items()}
-
-
-@lru_cache(maxsize=8)
-def broken_laws(n_arms: int) -> dict[str, Arms]:
-    """Laws that a Gaussian comparison is not made for: the best arm wins by rare large scores, others are steady."""
-    rng = np.random.default_rng(5)
-    steady = 0.8 + 0.1 * rng.random((4000, n_arms))
-    rare, skewed = steady.copy(), steady.copy()
-    rare[:, 0] = 10.0 * (rng.random(4000) < 0.1)
-    skewed[:, 0] = rng.exponential(size=4000)
-    return {"discrete: rare large wins": TableArms(rare), "skewed: exponential best arm": TableArms(skewed)}
-
-
-Comparison = StudentMixture | Betting | Portfolio | ConvexBernstein
+Comparison = StudentMixture | Betting | Wins | Portfolio | ConvexBernstein
 
 
 def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: float = 0.0, holds: bool = True) -> Cell:
@@ -175,7 +94,8 @@ def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: f
         algorithm = PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, max_rounds=horizon)
     else:
         algorithm = ConvexBAI(delta, comparison=comparison, epsilon=epsilon, max_rounds=horizon)
-    return Cell(type(comparison).__name__, law, arms.n_arms, delta, option, holds, algorithm, arms)
+    best = 0 if isinstance(comparison, Wins) else arms.best
+    return Cell(type(comparison).__name__, law, arms.n_arms, delta, option, holds, algorithm, arms, best)
 
 
 def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0.01)) -> Iterator[Cell]:
@@ -197,6 +117,9 @@ def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0
                 yield _cell(Betting(pool=POOL), law, PoolArms(scores), delta)
                 if K < MANY:
                     yield _cell(Portfolio(pool=POOL), law, PoolArms(scores), delta)
+            for law, scores in wins_tables(K).items():
+                yield _cell(Wins(), law, TableArms(scores), delta)
+                yield _cell(Wins(pool=len(scores)), law, PoolArms(scores), delta)
             for law, arms in broken_laws(K).items():
                 yield _cell(StudentMixture(), law, arms, delta, holds=False)
 
@@ -204,7 +127,7 @@ def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0
 def errors_of(cell: Cell, games: int, seed: int) -> tuple[NDArray[np.bool_], float, float]:
     """Play a cell: which games erred, the share that ended before the horizon, and the mean queries."""
     sim = simulate(cell.algorithm, cell.arms, repetitions=games, seed=seed, progress=False)
-    lost = ~sim.candidates[:, cell.arms.best]
+    lost = ~sim.candidates[:, cell.best]
     too_bad = cell.arms.means[sim.winners] < cell.arms.means.max() - cell.algorithm.epsilon
     errors: NDArray[np.bool_] = np.where(sim.answered & (cell.option == "epsilon"), too_bad, lost)
     return errors, float(sim.answered.mean()), sim.mean_queries
@@ -217,14 +140,7 @@ def measure(cell: Cell, games: int, seed: int) -> CellResult:
     wrong, decided, queries = errors_of(cell, games, seed)
     errors = int(wrong.sum())
     tail = (1 - CONFIDENCE) / 2
-    gaussian = cell.comparison == "StudentMixture"
-    paper_rule = PairwiseBAI(
-        cell.delta,
-        comparison=GaussianBernstein() if gaussian else EmpiricalBernstein(),
-        max_rounds=PAPER_HORIZON * HORIZON[cell.n_arms],
-    )
-    source = TableArms(cell.arms.scores) if isinstance(cell.arms, PoolArms) else cell.arms
-    paper = simulate(paper_rule, source, repetitions=PAPER_GAMES, seed=seed, progress=False)
+    paper_queries, paper_decided = _paper_cost(cell, seed)
     return CellResult(
         cell=cell,
         games=games,
@@ -234,15 +150,32 @@ def measure(cell: Cell, games: int, seed: int) -> CellResult:
         p_value=1.0 if errors == 0 else float(bdtrc(errors - 1, games, cell.delta)),
         decided=decided,
         mean_queries=queries,
-        paper_queries=paper.mean_queries,
-        paper_decided=float(paper.answered.mean()),
-        lower_bound=_lower_bound(cell, gaussian),
+        paper_queries=paper_queries,
+        paper_decided=paper_decided,
+        lower_bound=_lower_bound(cell),
     )
 
 
-def _lower_bound(cell: Cell, gaussian: bool) -> float:
+def _paper_cost(cell: Cell, seed: int) -> tuple[float, float]:
+    """Mean queries of the paper's rule on the same arms, and the share of games that it decides; NaN for wins."""
+    if cell.comparison == "Wins":
+        return float("nan"), float("nan")
+    gaussian = cell.comparison == "StudentMixture"
+    paper_rule = PairwiseBAI(
+        cell.delta,
+        comparison=GaussianBernstein() if gaussian else EmpiricalBernstein(),
+        max_rounds=PAPER_HORIZON * HORIZON[cell.n_arms],
+    )
+    source = TableArms(cell.arms.scores) if isinstance(cell.arms, PoolArms) else cell.arms
+    paper = simulate(paper_rule, source, repetitions=PAPER_GAMES, seed=seed, progress=False)
+    return paper.mean_queries, float(paper.answered.mean())
+
+
+def _lower_bound(cell: Cell) -> float:
     """The paper's lower bound for the class of these arms; NaN where it has none (ties, means outside [1/4, 3/4])."""
-    means = cell.arms.means
+    means, gaussian = cell.arms.means, cell.comparison == "StudentMixture"
+    if cell.comparison == "Wins":
+        return float("nan")
     variances = difference_variances(cell.arms.covariance)[cell.arms.best]
     if np.sum(means > means.max() - 1e-12) > 1 or not cell.assumption_holds:
         return float("nan")

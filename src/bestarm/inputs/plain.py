@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ FORMER_NAMES = {
     "StudentMixture": {"first_rounds": "min_rounds"},
     "KimNelson": {"first_rounds": "min_rounds"},
 }
+# Settings that earlier versions did not have: what they did is another value than the present default.
+FORMER_DEFAULTS: dict[str, dict[str, Any]] = {"Betting": {"reserve": 0.0}, "Portfolio": {"reserve": 0.0}}
 
 
 def renamed(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,6 +27,27 @@ def renamed(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
     return {former[name]: value for name, value in plain.items() if name in former} | {
         name: value for name, value in plain.items() if name not in former
     }
+
+
+def former_defaults(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """What settings that are missing in a file meant when it was written, where that is not the present default."""
+    former = {} if plain.get("own") else FORMER_DEFAULTS.get(plain.get("type", ""), {})
+    return {name: value for name, value in former.items() if name not in plain}
+
+
+def as_written(value: Any, plain: Any) -> Any:
+    """Present settings as the file of a race means them that is to go on: former defaults in place of present ones.
+
+    Only where the file has no such setting, and none was given now.
+    """
+    if not is_dataclass(value) or isinstance(value, type) or not isinstance(plain, Mapping):
+        return value
+    former, parts = former_defaults(plain), {field.name: field for field in fields(value) if field.init}
+    changed = {name: as_written(getattr(value, name), plain.get(name)) for name in parts} | {
+        name: was for name, was in former.items() if name in parts and getattr(value, name) == parts[name].default
+    }
+    changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}
+    return replace(value, **changed) if changed else value
 
 
 def check_algorithm(algorithm: Any) -> None:
@@ -84,7 +107,8 @@ def decode(plain: Any) -> Any:
         raise ValueError(
             f"the algorithm of this race, {name}, is not one of bestarm's own: continue the race from Python"
         )
-    return known[name](**{inner: decode(part) for inner, part in renamed(name, plain).items() if inner != "type"})
+    given = former_defaults(plain) | renamed(name, plain)
+    return known[name](**{inner: decode(part) for inner, part in given.items() if inner != "type"})
 
 
 def up_to_date(plain: Any) -> Any:

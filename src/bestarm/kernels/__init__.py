@@ -1,10 +1,11 @@
 """The compiled inner loops."""
 
 from bestarm.kernels.base import affine, all_within, let_leave
+from bestarm.kernels.bets import log_wealth
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.intervals import lucb, race_intervals
 from bestarm.kernels.pairs import race_pairs
-from bestarm.kernels.wealth import log_wealth, race_wealth
+from bestarm.kernels.wealth import race_wealth
 
 __all__ = [
     "affine",

@@ -77,9 +77,9 @@ def all_candidates_queried(board):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def eliminate(board, keep, t):  # type: ignore[no-untyped-def]
-    """Take the candidates marked in this round out of S; if all are, the one with the largest mean stays."""
-    arms, bar, tally, leader = board.arms, board.bar, board.tally, leader_place(board)
+def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
+    """Take the candidates marked in this round out of S; if all are, the one at the place of the leader stays."""
+    arms, bar, tally = board.arms, board.bar, board.tally
     beaten = 0
     for a in range(tally[QUERIED]):
         beaten += bar[a] == 0.0 and board.beaten_round[arms[a]] == t

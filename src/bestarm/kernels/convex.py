@@ -9,7 +9,7 @@ holds for some ``w`` exactly if the minimum of ``w' B w / 2 - <w, n>`` over ``w 
 import numpy as np
 
 from bestarm.board import NEXT_LEAVE, QUERIED
-from bestarm.kernels.base import eliminate, let_leave, mark, may_go_on
+from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.moments import absorb_squares, begin_round
 
@@ -276,7 +276,7 @@ def race_convex(rows, slopes, offsets, board, search, rule):  # type: ignore[no-
             search.counts[CHECKED_ROUNDS] += 1
             next_check[0] = max(t + 1, np.int64(np.ceil(rule.growth * t)))
             if _judge_convex(board, t, slopes[r], offsets[r], search, rule):
-                eliminate(board, rule.keep, t)
+                eliminate(board, rule.keep, t, leader_place(board))
         if tally[NEXT_LEAVE] <= t:
             let_leave(board, t)
     return rows.shape[0]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestarm.board import QUERIED, QUERIES, ROUNDS
-from bestarm.kernels.base import eliminate, let_leave, mark, may_go_on
+from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.moments import absorb_own_squares, begin_round
 
@@ -37,7 +37,7 @@ def race_intervals(rows, slopes, offsets, board, learn):  # type: ignore[no-unty
                 mark(board, arms[a], t, arms[highest], margin)
                 beaten = True
         if beaten:
-            eliminate(board, 1.0, t)
+            eliminate(board, 1.0, t, leader_place(board))
             let_leave(board, t)
     return rows.shape[0]
 

@@ -87,7 +87,7 @@ def race_pairs(rows, slopes, offsets, board, rule):  # type: ignore[no-untyped-d
         if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
             if linear or _may_be_beaten(m, means, squares, bar, slope, offset, scale):
                 _judge_pairs(board, slope, offset, scale, linear, zone > 0.0, t)
-                eliminate(board, rule.keep, t)
+                eliminate(board, rule.keep, t, leader_place(board))
             if epsilon > 0.0 and tally[CANDIDATES] > 1 and _leader_within(board, epsilon, slope, offsets[r], scale):
                 tally[ENDED] = WITHIN_EPSILON
         if tally[NEXT_LEAVE] <= t:

@@ -13,7 +13,7 @@ from bestarm.inputs.arms import race_arms
 from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
-from bestarm.inputs.plain import FORMAT, not_plain
+from bestarm.inputs.plain import FORMAT, as_written, not_plain
 from bestarm.inputs.programs import changed_measure
 from bestarm.inputs.scores import Outcome, is_failure, told_outcome
 from bestarm.inputs.texts import counted
@@ -278,6 +278,10 @@ class Race(Generic[Arm]):
             self.state.settings = replace(self.state.settings, rounds_in_flight=before["rounds_in_flight"])
         if self.state.settings.hashed_seeds and not before["hashed_seeds"]:
             self.state.use_seeds_in_progression()
+        written = as_written(self.state.settings.algorithm, before["algorithm"])
+        if written != self.state.settings.algorithm:
+            self.state.settings = replace(self.state.settings, algorithm=written)
+            self.state.game = start_game(self.state.settings, len(self.arms), options.bounds)
         now = self.state.settings.to_plain()
         if stored.arms != self.entrants.names:
             arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"

@@ -1,0 +1,121 @@
+"""The laws of the arms that the study of the guarantee plays."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances
+
+POOL = 300  # items of a pool
+
+
+def _means(n_arms: int, lead: float) -> NDArray[np.float64]:
+    """The best arm ahead by a lead, the others spread over as much again."""
+    return np.concatenate([[0.5 + lead], np.linspace(0.5, 0.5 - lead, n_arms - 1)])
+
+
+def gaussian_laws(n_arms: int) -> dict[str, Arms]:
+    """Gaussian arms of many correlations and leads."""
+    eye = np.eye(n_arms)
+    halves = np.arange(n_arms) < (n_arms + 1) // 2
+    same_half = halves[:, None] == halves[None, :]
+    negative = -0.9 / (n_arms - 1)
+    spread = _means(n_arms, 0.5)
+    return {
+        "independent": GaussianArms(spread, eye),
+        "strongly correlated": GaussianArms(_means(n_arms, 0.1), 0.95 + 0.05 * eye),
+        "negatively correlated": GaussianArms(spread, negative + (1 - negative) * eye),
+        "near ties": GaussianArms(_means(n_arms, 0.01), 0.5 + 0.5 * eye),
+        "equal means": GaussianArms(np.full(n_arms, 0.5), 0.5 + 0.5 * eye),
+        "two clusters": GaussianArms(_means(n_arms, 0.2), 0.99 * same_half + 0.01 * eye),
+    }
+
+
+def _copula_table(
+    n_arms: int, correlation: float, quantile: Callable[[NDArray[np.float64], int], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """A table of scores with a Gaussian copula and given marginals, as many rows as a pool has."""
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng(20230602 + n_arms)
+    noise = np.sqrt(correlation) * rng.standard_normal((POOL, 1))
+    uniform = ndtr(noise + np.sqrt(1 - correlation) * rng.standard_normal((POOL, n_arms)))
+    return np.column_stack([quantile(uniform[:, i], i) for i in range(n_arms)])
+
+
+@lru_cache(maxsize=8)
+def bounded_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
+    """Score tables in [0, 1], one column per arm."""
+    from scipy.special import betaincinv
+
+    spread, close = _means(n_arms, 0.2), _means(n_arms, 0.01)
+
+    def beta(means: NDArray[np.float64], size: float) -> Callable[[NDArray[np.float64], int], NDArray[np.float64]]:
+        def quantile(u: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+            scores: NDArray[np.float64] = betaincinv(size * means[i], size * (1 - means[i]), u)
+            return scores
+
+        return quantile
+
+    base = _copula_table(2, 0.0, beta(spread[:2], 0.3))[:, 0]
+    halves = np.arange(n_arms) < (n_arms + 1) // 2
+    first, second = (_copula_table(n_arms, 0.9, beta(spread, 2.0)) for _ in range(2))
+    return {
+        "Beta, mass at both ends": _copula_table(n_arms, 0.5, beta(spread, 0.3)),
+        "Beta, skewed": _copula_table(n_arms, 0.5, beta(0.2 * spread, 2.0)),
+        "near ties": _copula_table(n_arms, 0.8, beta(close, 1.0)),
+        "equal means": np.column_stack([np.roll(base, 7 * i) for i in range(n_arms)]),
+        "two clusters": np.where(halves, first, np.roll(second, 11, axis=0)),
+    }
+
+
+def bounded_laws(n_arms: int) -> dict[str, Arms]:
+    """Bounded arms: Bernoulli as in the lower bound, and score tables drawn with replacement."""
+    means = _means(n_arms, 0.1)
+    possible = bernoulli_variances(means)
+    bernoulli: dict[str, Arms] = {
+        "Bernoulli, independent": BernoulliArms(means, possible.independent),
+        "Bernoulli, correlated": BernoulliArms(means, 1.2 * possible.smallest),
+    }
+    return bernoulli | {law: TableArms(scores) for law, scores in bounded_tables(n_arms).items()}
+
+
+@lru_cache(maxsize=8)
+def broken_laws(n_arms: int) -> dict[str, Arms]:
+    """Laws that a Gaussian comparison is not made for: the best arm wins by rare large scores, others are steady."""
+    rng = np.random.default_rng(5)
+    steady = 0.8 + 0.1 * rng.random((4000, n_arms))
+    rare, skewed = steady.copy(), steady.copy()
+    rare[:, 0] = 10.0 * (rng.random(4000) < 0.1)
+    skewed[:, 0] = rng.exponential(size=4000)
+    return {"discrete: rare large wins": TableArms(rare), "skewed: exponential best arm": TableArms(skewed)}
+
+
+@lru_cache(maxsize=8)
+def wins_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
+    """Score tables in which arm 0 beats every other on at least as many items as it loses, whatever its mean."""
+    rng = np.random.default_rng(20230603 + n_arms)
+    leads = np.concatenate([[0.2], np.zeros(n_arms - 1)])
+    noise = rng.standard_normal((POOL, n_arms))
+    outliers = 0.5 * noise + leads
+    outliers[: POOL // 20, 0] -= 1000.0
+    half = noise[: POOL // 2]
+    tables = {
+        "heavy tails": rng.standard_cauchy((POOL, n_arms)) + leads,
+        "outliers against the best arm": outliers,
+        "ties": np.round(noise + leads),
+        "no arm beats another": np.concatenate([half, -half]),
+    }
+    return {law: _with_winner(scores) for law, scores in tables.items()}
+
+
+def _with_winner(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same table, with as few scores of arm 0 lifted as it takes for it to lose to no other arm on balance."""
+    scores = scores.copy()
+    for item in range(len(scores) - 1, -1, -1):
+        if np.sign(scores[:, :1] - scores).sum(axis=0).min() >= 0:
+            return scores
+        scores[item, 0] = scores[item].max() + 1.0
+    return scores

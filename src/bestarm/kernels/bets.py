@@ -1,0 +1,147 @@
+"""The bets on single differences: what a round makes of their wealth."""
+
+import numpy as np
+
+from bestarm.board import QUERIED
+from bestarm.kernels.compiling import compiled, inlined
+
+IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
+FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
+
+
+@compiled
+def null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
+    """The largest mean that the next difference can have if that of all rounds is at most ``nu``.
+
+    ``nu`` itself when rounds are independent (``pool`` 0); the mean of what is left of a pool drawn without
+    replacement.
+    """
+    if pool == 0:
+        return nu
+    return (pool * nu - sum_so_far) / (pool - t + 1)
+
+
+@compiled
+def _bet(i, bets, gain, largest, wealth, growth, asleep, total):  # type: ignore[no-untyped-def]
+    """Multiply the bets against ``i`` by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
+    columns = gain.size
+    for j in range(columns):
+        total[i, j] = asleep[i, j]
+    for g in range(bets.size):
+        bet = bets[g]
+        for j in range(columns):
+            grown = growth[i, g, j] * (1.0 + min(bet, largest[j]) * gain[j])
+            growth[i, g, j] = grown
+            total[i, j] += wealth[i, g, j] * grown
+
+
+@inlined
+def _fold(i, purse):  # type: ignore[no-untyped-def]
+    """Take the growth of the bets against ``i`` into their logarithms."""
+    for j in range(purse.log_wealth.shape[0]):
+        if j != i:
+            for g in range(purse.weights.size):
+                purse.log_wealth[i, g, j] += np.log(purse.growth[i, g, j])
+                purse.wealth[i, g, j] = purse.weights[g] * np.exp(purse.log_wealth[i, g, j])
+                purse.growth[i, g, j] = 1.0
+
+
+@inlined
+def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore[no-untyped-def]
+    """What the bets against ``i`` gain in a round that is independent of the past; 0 for arms not queried."""
+    most = cap / (1.0 + nu) if nu > -1.0 else np.inf
+    for j in range(gain.size):
+        gain[j] = 0.0
+        largest[j] = most
+    for b in range(m):
+        gain[arms[b]] = differences[arms[b]] - nu
+    gain[i] = 0.0
+
+
+@compiled
+def _set_null_means(i, m, arms, nu, pool, t, sums, null_means):  # type: ignore[no-untyped-def]
+    """The null mean of each difference in this round of a pool without replacement: it follows what is left of it."""
+    for b in range(m):
+        null_means[arms[b]] = null_mean(nu, pool, t, sums[i, arms[b]])
+
+
+@compiled
+def _set_pool_gains(i, m, arms, differences, cap, gain, largest):  # type: ignore[no-untyped-def]
+    """The same as `_set_gains` with null means of their own, which ``largest`` holds before."""
+    for j in range(gain.size):
+        gain[j] = 0.0
+    for b in range(m):
+        j = arms[b]
+        y = largest[j]
+        gain[j] = differences[j] - y
+        largest[j] = cap / (1.0 + y) if y > -1.0 else np.inf
+    gain[i] = 0.0
+
+
+@inlined
+def _bet_against(i, t, nu, differences, board, sums, purse, rule):  # type: ignore[no-untyped-def]
+    """One round of bets that each queried arm is better than ``i`` by more than ``nu`` on average.
+
+    Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
+    that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
+    """
+    arms, m, gain, largest = board.arms, board.tally[QUERIED], purse.gain, purse.largest
+    if rule.pool == 0:
+        _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
+    else:
+        _set_null_means(i, m, arms, nu, rule.pool, t, sums, largest)
+        _set_pool_gains(i, m, arms, differences, rule.cap, gain, largest)
+    _bet(i, purse.bets, gain, largest, purse.wealth, purse.growth, purse.asleep, purse.total)
+    if rule.pool > 0:
+        for b in range(m):
+            j = arms[b]
+            if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
+                purse.total[i, j] = np.inf
+    if t % FOLD == 0:
+        _fold(i, purse)
+
+
+@compiled
+def _difference(x, y, rule):  # type: ignore[no-untyped-def]
+    """By how much ``x`` is better than ``y``, scaled; with signs only whether it is."""
+    if rule.signs:
+        return 1.0 * (x > y) - 1.0 * (x < y)
+    return (x - y) * rule.scale
+
+
+@inlined
+def bet_on_all(rows, r, t, board, sums, purse, near, rule):  # type: ignore[no-untyped-def]
+    """Bet against every candidate, in the purse and, with epsilon, in the one that shows who is near."""
+    differences = board.deviation  # free after the means
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] > 0.0:
+            continue
+        i = board.arms[a]
+        for b in range(board.tally[QUERIED]):
+            j = board.arms[b]
+            differences[j] = _difference(rows[r, j], rows[r, i], rule)
+        _bet_against(i, t, -rule.zone, differences, board, sums, purse, rule)
+        if rule.epsilon > 0.0:
+            _bet_against(i, t, -rule.epsilon, differences, board, sums, near, rule)
+        for b in range(board.tally[QUERIED]):
+            sums[i, board.arms[b]] += differences[board.arms[b]]
+
+
+@compiled
+def log_wealth(differences, nu, pool, mixture, cap):  # type: ignore[no-untyped-def]
+    """The logarithm of the wealth of the mixed bets on these differences against a mean of at most ``nu``."""
+    bets, first_rounds = mixture.bets, mixture.first_rounds
+    logs = np.log(mixture.weights)
+    sum_so_far = 0.0
+    for s in range(differences.size):
+        d = differences[s]
+        y = null_mean(nu, pool, s + 1, sum_so_far)
+        if y < IMPOSSIBLE:
+            return np.inf
+        largest = cap / (1.0 + y) if y > -1.0 else np.inf
+        for g in range(bets.size):
+            if s + 1 >= first_rounds[g]:
+                logs[g] += np.log(1.0 + min(bets[g], largest) * (d - y))
+        sum_so_far += d
+    top = logs.max()
+    return top + np.log(np.exp(logs - top).sum())
