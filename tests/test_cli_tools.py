@@ -6,21 +6,23 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import bestarm
 from bestarm import RaceResult, race_commands, race_table, read_table
 from bestarm.cli import app
+from bestarm.cli import plan as plan_command
 from bestarm.inputs.programs import Command
 from bestarm.inputs.tables import Missing
-from bestarm.planning import planner
+from bestarm.planning import planner, refining_plans
 from bestarm.planning.races import Effort
 from bestarm.racing.sqlite_store import read_store
 
@@ -296,6 +298,16 @@ def test_plan_prints_what_plan_returns() -> None:
     words = ["--lower-is-better", "--indifference-zone", 0.1, "--repetitions", 10, "--json"]
     expected = bestarm.plan(read_table("pilot.csv"), lower_is_better=True, indifference_zone=0.1, repetitions=10)
     assert json.loads(bestarm_cli("plan", "pilot.csv", *words).stdout) == expected.to_dict()
+
+
+def test_a_terminal_shows_a_first_plan_while_it_is_refined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_command, "Console", partial(Console, force_terminal=True))
+    ended = bestarm_cli("plan", "pilot.csv", "--repetitions", 10)
+    first, refined = refining_plans(read_table("pilot.csv"), repetitions=10)
+    shown = words_of(ended.stderr)
+    assert first.advice in shown
+    assert "a first answer from few races; refining it" in shown
+    assert refined.advice in words_of(ended.stdout)
 
 
 def test_a_pilot_that_is_too_small_ends_with_3() -> None:

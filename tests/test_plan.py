@@ -12,7 +12,7 @@ import pytest
 import bestarm
 from bestarm import Plan, plan
 from bestarm.algorithms import PairwiseBAI
-from bestarm.arms import Arms, GaussianArms, PoolArms, TableArms, UnpairedArms
+from bestarm.arms import Arms, BernoulliArms, GaussianArms, PoolArms, TableArms, UnpairedArms
 from bestarm.comparisons import Betting, StudentMixture
 from bestarm.planning import FoundLead, PlannedRule, leads, planner, refining_plans
 from bestarm.planning.leads import found_leads, with_lead
@@ -104,7 +104,7 @@ def test_quantiles_are_those_of_simulated_races_on_pilots_of_half_the_size(case:
         races = list(by_resampled_pilot(scores, sharp, kind, effort))
         together = [value for pilot in races for value in pilot]
         medians = [pilot[len(pilot) // 2] for pilot in races]
-        expected = {0.1: quantile(together, 0.1), 0.5: quantile(medians, 0.6), 0.9: quantile(together, 0.9)}
+        expected = {0.1: quantile(together, 0.1), 0.5: quantile(medians, 0.65), 0.9: quantile(together, 0.9)}
         assert rule.evaluations == expected
         assert expected[0.1] <= expected[0.5] <= expected[0.9]
         if rule is made.rules[0]:
@@ -277,9 +277,9 @@ def test_the_text_is_advice_and_a_table() -> None:
     assert str(by_hand(1000.0, 1900.0)).splitlines() == [
         "A race on fresh items will need about 1,200 evaluations (1,000 to 1,900).",
         "",
-        "evaluations needed                       10% of races   50% of races   90% of races",
-        "a race on fresh items                             900          1,200          2,500",
-        "the same, different items for each arm         12,000    no end seen    no end seen",
+        "evaluations needed                     10% of races 50% of races 90% of races",
+        "a race on fresh items                           900        1,200        2,500",
+        "the same, different items for each arm       12,000  no end seen  no end seen",
     ]
     small = "The pilot of 50 items is too small to plan a race on fresh items"
     start = "Starting the race costs nothing extra, and its guarantee needs no plan; for a plan, score more items."
@@ -299,9 +299,9 @@ def test_a_budget_has_its_lines() -> None:
         "",
         "Within 1,000 evaluations, 43% of races like this pilot have an answer.",
         "",
-        "lead of the best    found within 1,000 evaluations",
-        "0.05                in 93% of races",
-        "0.02                in 41% of races",
+        "lead of the best over the next        found within 1,000 evaluations",
+        "0.05                                  in 93% of races",
+        "0.02                                  in 41% of races",
     ]
     assert str(by_hand(800.0, 900.0, n_items=250, **budget)).splitlines()[5:] == [
         "",
@@ -380,6 +380,17 @@ def test_leads_are_round_numbers_from_surely_found_to_hardly_found(limits: tuple
     arms = TableArms(with_lead(scores, middle.lead, limits))
     games = bestarm.simulate(replace(algorithm, max_queries=150), arms, repetitions=200, seed=0)
     assert middle.found == np.mean(games.decided & (games.winners == 2))
+
+
+def test_a_lead_is_found_as_often_as_by_coins_that_lead_so() -> None:
+    """Shifted and clipped 0/1 scores stand for 0/1 scores with that lead and the same noise."""
+    race, variance = PlannedRace(PairwiseBAI(0.05, comparison=Betting())), 0.25
+    pilot = BernoulliArms([0.8, 0.7], [0.0, variance]).draw(1000, np.random.default_rng(0))
+    for lead in found_leads(race, pilot, (0.0, 1.0), 400, 0)[1:]:
+        coins = BernoulliArms([0.75 + lead.lead / 2, 0.75 - lead.lead / 2], [0.0, variance])
+        games = race.play(coins, 400, 5, 400)
+        found = float(np.mean(games.answered & (games.winners == 0)))
+        assert abs(lead.found - found) < 4 * math.sqrt(0.25 / 200 + 0.25 / 400)
 
 
 def test_there_is_no_table_of_leads_where_it_would_say_nothing() -> None:

@@ -126,8 +126,8 @@ class Plan:
         if self.n_items is not None and self.max_evaluations >= self.n_items * self.n_arms:
             lines.append(f"That is enough to score all {self.n_arms} arms on all {self.n_items:,} items.")
         if self.leads:
-            lines += ["", f"{'lead of the best':<20}found within {budget}"]
-            lines += [f"{lead.lead:<20g}in {lead.found:.0%} of races" for lead in self.leads]
+            lines += ["", f"{'lead of the best over the next':<{WIDTH}}found within {budget}"]
+            lines += [f"{lead.lead:<{WIDTH}g}in {lead.found:.0%} of races" for lead in self.leads]
         return lines
 
     def to_dict(self) -> dict[str, Any]:
