@@ -17,7 +17,7 @@ from bestarm.planning.races import LONGEST, Effort, PlannedRace, evaluations_by_
 
 FEWEST_ITEMS = 5
 REPETITIONS = 600
-FIRST = Effort(pilots=12, races=5, longest=30_000)  # what a second or two are enough for
+FIRST = Effort(pilots=12, races=5, longest=20_000)  # what a second or two are enough for
 PILOTS = 40
 FEWEST_RACES = FIRST.pilots * FIRST.races
 WORK = 10_000_000  # evaluations that the refined plan may simulate: some five seconds
