@@ -346,10 +346,17 @@ FAULTS = (
         ("test_cli_race.py", "test_cli_tools.py"),
     ),
     Fault(
-        "epsilon of a plan in the wrong units",
-        "planning.py",
-        "epsilon=epsilon / length,",
-        "epsilon=chosen.epsilon,",
+        "a plan forgets that items run out",
+        "planning/races.py",
+        '"max_rounds": self.n_items,',
+        '"max_rounds": None,',
+        ("test_plan.py",),
+    ),
+    Fault(
+        "a plan is as sure as a pilot of full size",
+        "planning/races.py",
+        "size=(len(scores) + 1) // 2",
+        "size=len(scores)",
         ("test_plan.py",),
     ),
     Fault(

@@ -6,20 +6,24 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import bestarm
-from bestarm import RaceResult, planning, race_commands, race_table, read_table
+from bestarm import RaceResult, race_commands, race_table, read_table
 from bestarm.cli import app
+from bestarm.cli import plan as plan_command
 from bestarm.inputs.programs import Command
 from bestarm.inputs.tables import Missing
+from bestarm.planning import planner, refining_plans
+from bestarm.planning.races import Effort
 from bestarm.racing.sqlite_store import read_store
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
@@ -46,8 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(sys, "path", [*sys.path])
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in (("PILOTS", 5), ("GAMES_EACH", 3), ("LONGEST", 3000)):
-        monkeypatch.setattr(planning, name, value)
+    for name, value in (("FIRST", Effort(3, 3, 2000)), ("PILOTS", 5), ("LONGEST", 3000)):
+        monkeypatch.setattr(planner, name, value)
     yield tmp_path
     for name in ("module", "mybench"):
         sys.modules.pop(name, None)
@@ -286,15 +290,30 @@ def test_plan_prints_what_plan_returns() -> None:
     ended = bestarm_cli("plan", "pilot.csv", *words, "--json")
     assert (ended.exit_code, ended.stderr, json.loads(ended.stdout)) == (0, "", expected.to_dict())
     assert bestarm_cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
+    words = ["--bounds", "0,2", "--n-items", 80, "--max-evaluations", 150, "--repetitions", 10]
+    options = {"bounds": (0, 2), "n_items": 80, "max_evaluations": 150, "repetitions": 10}
+    expected = bestarm.plan(read_table("pilot.csv"), **options)
+    assert json.loads(bestarm_cli("plan", "pilot.csv", *words, "--json").stdout) == expected.to_dict()
+    assert bestarm_cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
     words = ["--lower-is-better", "--indifference-zone", 0.1, "--repetitions", 10, "--json"]
     expected = bestarm.plan(read_table("pilot.csv"), lower_is_better=True, indifference_zone=0.1, repetitions=10)
     assert json.loads(bestarm_cli("plan", "pilot.csv", *words).stdout) == expected.to_dict()
 
 
+def test_a_terminal_shows_a_first_plan_while_it_is_refined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_command, "Console", partial(Console, force_terminal=True))
+    ended = bestarm_cli("plan", "pilot.csv", "--repetitions", 10)
+    first, refined = refining_plans(read_table("pilot.csv"), repetitions=10)
+    shown = words_of(ended.stderr)
+    assert first.advice in shown
+    assert "a first answer from few races; refining it" in shown
+    assert refined.advice in words_of(ended.stdout)
+
+
 def test_a_pilot_that_is_too_small_ends_with_3() -> None:
     Path("tie.csv").write_text("a,b\n" + "1,1\n0,0\n" * 5, encoding="utf-8")
     ended = bestarm_cli("plan", "tie.csv", "--repetitions", 10, "--json")
-    assert json.loads(ended.stdout)["advice"].startswith("The pilot of 10 items is too small to plan with")
+    assert json.loads(ended.stdout)["advice"].startswith("The pilot of 10 items is too small to plan a race")
     assert (ended.exit_code, json.loads(ended.stdout)["median"]) == (3, None)
 
 
@@ -342,7 +361,7 @@ SAID = {
     "./b": "./b {item} is the best ",
     "module": "c is the best ",
     "mybench": "hybrid is the best on these 300 items ",
-    "pilot": "A race like this pilot will need about ",
+    "pilot": "A race on ",
 }
 
 
@@ -364,7 +383,7 @@ def test_commands_of_the_readme_have_examples_exit_codes_and_json(name: str) -> 
     assert name in {shlex.split(example)[1] for example in FROM_README}
     text = words_of(bestarm_cli(name, "--help").stdout)
     own = [example for example in FROM_HELP if shlex.split(example)[1] == name]
-    assert len(own) == {"table": 2, "commands": 2, "show": 0, "resume": 0}.get(name, 1)
+    assert len(own) == {"table": 2, "commands": 2, "plan": 2, "show": 0, "resume": 0}.get(name, 1)
     assert all(example in text for example in own)
     assert re.search(r" Exit codes: 0 .*2 usage or bad input", text)
     assert " --json " in text
@@ -410,6 +429,8 @@ BAD_CALLS = {
     **{f"plan {words} --repetitions 10": message for words, message in BAD_TABLES.items()},
     "table equal.csv": "all scores of the table are 1: there is nothing to tell the arms apart",
     "plan equal.csv": "a pilot must have at least 5 items, got 2",
+    "plan pilot.csv --n-items 1": "--n-items must be a whole number of at least 2, got 1",
+    "plan pilot.csv --max-evaluations 1": "--max-evaluations must allow for one round of all 3 arms, got 1",
     "plan pilot.csv --repetitions 1": "--repetitions must be a whole number of at least 10, got 1",
     "report absent.sqlite": "there is no race in absent.sqlite: the file does not exist",
     "report scores.csv": "scores.csv is not a race of bestarm",

@@ -1,4 +1,4 @@
-"""Plans from a pilot: quantiles of real races on resampled items, and whether the pilot is large enough to tell."""
+"""Plans from a pilot: real races on resampled items, whether the pilot is large enough, and what a budget finds."""
 
 import json
 import math
@@ -10,22 +10,26 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import Plan, plan, planning
+from bestarm import Plan, plan
 from bestarm.algorithms import PairwiseBAI
-from bestarm.arms import Arms, GaussianArms, TableArms, UnpairedArms
-from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, StudentMixture
-from bestarm.planning import PlannedRule
+from bestarm.arms import Arms, BernoulliArms, GaussianArms, PoolArms, TableArms, UnpairedArms
+from bestarm.comparisons import Betting, StudentMixture
+from bestarm.planning import FoundLead, PlannedRule, leads, planner, refining_plans
+from bestarm.planning.leads import found_leads, with_lead
+from bestarm.planning.races import Effort, PlannedRace
+from bestarm.simulation import play_game
 from naive import Matrix
 
-RULES = ["the rule of bestarm.race", "the paper's rule", "the same, different items for each arm"]
+UNPAIRED = "the same, different items for each arm"
+FRESH, LIST = "a race on fresh items", "a race on a list of 90 items"
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few and short races, where how many there are does not matter."""
-    monkeypatch.setattr(planning, "PILOTS", 5)
-    monkeypatch.setattr(planning, "GAMES_EACH", 3)
-    monkeypatch.setattr(planning, "LONGEST", 2000)
+    monkeypatch.setattr(planner, "FIRST", Effort(3, 3, 2000))
+    monkeypatch.setattr(planner, "PILOTS", 4)
+    monkeypatch.setattr(planner, "LONGEST", 4000)
 
 
 def gaussian(seed: int = 0, n: int = 40) -> Matrix:
@@ -39,15 +43,15 @@ def bounded(seed: int = 0, n: int = 40) -> Matrix:
 
 
 def needed(algorithm: PairwiseBAI, arms: Arms, repetitions: int, seed: int, longest: int) -> list[float]:
-    """The evaluations of so many races in order, infinite where a race did not end."""
-    games = bestarm.simulate(replace(algorithm, max_rounds=longest), arms, repetitions=repetitions, seed=seed)
+    """The evaluations of so many races in order, infinite where a race had no answer."""
+    games = bestarm.simulate(replace(algorithm, max_queries=longest), arms, repetitions=repetitions, seed=seed)
     ended = games.reasons != "budget"
     return sorted(float(queries) if end else math.inf for queries, end in zip(games.queries, ended, strict=True))
 
 
-def quantiles(ordered: list[float], *shares: float) -> list[float]:
+def quantile(values: list[float], share: float) -> float:
     """The smallest value that so large a share does not exceed."""
-    return [ordered[math.ceil(round(share * len(ordered), 9)) - 1] for share in shares]
+    return sorted(values)[math.ceil(round(share * len(values), 9)) - 1]
 
 
 def evaluations(made: Plan) -> list[list[float]]:
@@ -56,55 +60,98 @@ def evaluations(made: Plan) -> list[list[float]]:
 
 # --- what is predicted -----------------------------------------------------------------------------------------------
 
-CASES: dict[str, tuple[Matrix, dict[str, Any], PairwiseBAI, PairwiseBAI]] = {
-    "Gaussian": (
-        gaussian(),
-        {"delta": 0.1},
-        PairwiseBAI(0.1, comparison=StudentMixture()),
-        PairwiseBAI(0.1, comparison=GaussianBernstein()),
-    ),
+CASES: dict[str, tuple[Matrix, dict[str, Any], PairwiseBAI]] = {
+    "Gaussian": (gaussian(), {"delta": 0.1}, PairwiseBAI(0.1, comparison=StudentMixture())),
     "bounded": (
         bounded(1),
         {"bounds": (0, 1), "epsilon": 0.05},
         PairwiseBAI(0.05, comparison=Betting(), epsilon=0.05),
-        PairwiseBAI(0.05, comparison=EmpiricalBernstein(), epsilon=0.05),
     ),
     "indifference": (
         gaussian(2),
         {"indifference_zone": 0.1, "min_rounds": 4},
         PairwiseBAI(0.05, comparison=StudentMixture(min_rounds=4), indifference_zone=0.1),
-        PairwiseBAI(0.05, comparison=GaussianBernstein(), indifference_zone=0.1),
+    ),
+    "Gaussian list": (gaussian(3), {"n_items": 90}, PairwiseBAI(0.05, comparison=StudentMixture(), max_rounds=90)),
+    "bounded list": (
+        bounded(3),
+        {"bounds": (0, 1), "n_items": 90},
+        PairwiseBAI(0.05, comparison=Betting(pool=90), max_rounds=90),
     ),
 }
 
 
+def by_resampled_pilot(scores: Matrix, algorithm: PairwiseBAI, kind: type[TableArms], effort: Effort) -> Any:
+    """The evaluations of each race on pilots of half the size."""
+    rng, n = np.random.default_rng(np.random.SeedSequence(4)), len(scores)
+    for pilot in range(effort.pilots):
+        rows = scores[rng.integers(n, size=(n + 1) // 2)]
+        yield needed(algorithm, kind(rows), effort.races, 5 + pilot, effort.longest)
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_quantiles_are_those_of_simulated_races_on_the_rows_of_the_pilot(case: str, quick: None) -> None:
-    scores, options, sharp, paper = CASES[case]
-    made = plan(scores, repetitions=25, seed=4, **options)
-    assert [rule.rule for rule in made.rules] == RULES
-    expected = [
-        quantiles(needed(sharp, TableArms(scores), 25, 4, 2000), 0.1, 0.5, 0.9),
-        quantiles(needed(paper, TableArms(scores), 25, 5, 2000), 0.1, 0.5, 0.9),
-        quantiles(needed(sharp, UnpairedArms(scores), 25, 6, 2000), 0.1, 0.5, 0.9),
+def test_quantiles_are_those_of_simulated_races_on_pilots_of_half_the_size(case: str, quick: None) -> None:
+    scores, options, sharp = CASES[case]
+    first, made = refining_plans(scores, repetitions=28, seed=4, **options)
+    assert [rule.rule for rule in made.rules] == [LIST if "list" in case else FRESH, UNPAIRED]
+    assert [rule.rule for rule in first.rules] == [LIST if "list" in case else FRESH]
+    efforts = [
+        (first.rules[0], TableArms, Effort(3, 3, 2000)),
+        (made.rules[0], TableArms, Effort(4, 7, 4000)),
+        (made.rules[1], UnpairedArms, Effort(3, 3, 4000)),
     ]
-    assert evaluations(made) == expected
-    assert made.median == expected[0][1]
-    assert (made.n_items, made.n_arms, made.delta, made.best) == (40, 3, sharp.delta, "2")
+    for rule, kind, effort in efforts:
+        races = list(by_resampled_pilot(scores, sharp, kind, effort))
+        together = [value for pilot in races for value in pilot]
+        medians = [pilot[len(pilot) // 2] for pilot in races]
+        expected = {0.1: quantile(together, 0.1), 0.5: quantile(medians, 0.65), 0.9: quantile(together, 0.9)}
+        assert rule.evaluations == expected
+        assert expected[0.1] <= expected[0.5] <= expected[0.9]
+        if rule is made.rules[0]:
+            assert made.median_range == (quantile(medians, 0.05), quantile(medians, 0.95))
+    assert made.median == made.rules[0].evaluations[0.5]
+    assert (made.pilot_items, made.n_arms, made.delta, made.best) == (40, 3, sharp.delta, "2")
+    assert made.n_items == options.get("n_items")
+    assert plan(scores, repetitions=28, seed=4, **options) == made
 
 
-def test_the_range_is_that_of_the_medians_of_resampled_pilots(quick: None) -> None:
-    scores = gaussian(3)
-    made = plan(scores, repetitions=10, seed=7)
-    rng = np.random.default_rng(np.random.SeedSequence(10))
-    sharp = PairwiseBAI(0.05, comparison=StudentMixture())
-    longest = min(2000, int(20 * made.median))
-    medians = []
-    for pilot in range(5):
-        resampled = TableArms(scores[rng.integers(40, size=40)])
-        medians.append(needed(sharp, resampled, 3, 10 + pilot, longest)[1])
-    assert list(made.median_range) == quantiles(sorted(medians), 0.05, 0.95)
-    assert made.median_range[0] < made.median_range[1]
+def test_a_list_is_simulated_as_a_list_drawn_from_the_pilot_would_be_raced() -> None:
+    """Rows drawn one by one, or a list of drawn rows in random order: the same law of evaluations."""
+    scores, algorithm = bounded(4), PairwiseBAI(0.05, comparison=Betting(pool=60))
+    simulated = PlannedRace(algorithm, 60).evaluations(TableArms(scores[:, [2, 2, 0]] * [1, 0.9, 1]), 400, 1, 10**6)
+    rng = np.random.default_rng(2)
+    direct = []
+    for _ in range(400):
+        pool = PoolArms((scores[:, [2, 2, 0]] * [1, 0.9, 1])[rng.integers(40, size=60)])
+        direct.append(play_game(algorithm, pool, rng).n_queries)
+    assert np.isfinite(simulated).all()
+    assert simulated.max() <= 180
+    error = math.hypot(float(np.std(simulated)), float(np.std(direct))) / math.sqrt(400)
+    assert abs(simulated.mean() - np.mean(direct)) < 4 * error
+
+
+def test_a_tie_ends_with_its_list_only_where_there_are_bounds(quick: None) -> None:
+    rng = np.random.default_rng(0)
+    scores = np.floor(64 * np.clip(rng.random((40, 1)) / 2 + rng.random((40, 2)) / 2, 0, 1)) / 64
+    scores = np.vstack([scores, scores[:, ::-1]])  # the same mean
+    inside = plan(scores, bounds=(0, 1), n_items=30, repetitions=20)
+    assert inside.median <= 60
+    assert inside.rules[0].evaluations[0.9] <= 60
+    free = plan(scores, n_items=30, repetitions=20)
+    assert free.median == math.inf
+    assert not free.large_enough
+    assert free.advice == (
+        "Most races on a list of 30 items will have no answer when the items run out. More items would help, or "
+        "bounds, if the scores have any: then the mean over the list is known when all items are scored."
+    )
+
+
+def test_long_races_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "WORK", 60_000)
+    assert planner._refined_effort(np.array([[50.0, 150.0]]), 600, 1000) == Effort(40, 15, 1000)
+    assert planner._refined_effort(np.array([[50.0, 450.0]]), 600, 1000) == Effort(40, 6, 1000)
+    assert planner._refined_effort(np.array([[500.0, math.inf]]), 600, 2500) == Effort(12, 5, 2500)
+    assert planner._refined_effort(np.array([[500.0, math.inf]]), 10, 2500) == Effort(2, 5, 2500)
 
 
 def test_a_plan_is_a_function_of_its_seed(quick: None) -> None:
@@ -133,20 +180,27 @@ def test_less_is_better_is_the_mirror_image(quick: None) -> None:
     assert mirrored == plan(inside, bounds=(0, 1), repetitions=15)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 8.0), (0.0, 10.0), (-2.0, 2.0)])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 8.0), (-2.0, 2.0)])
 def test_scores_in_other_bounds_plan_the_same(low: float, high: float, quick: None) -> None:
     scores, length = bounded(7), high - low
     options: dict[str, Any] = {"epsilon": 0.0625, "indifference_zone": 0.03125}
     scaled: dict[str, Any] = {name: value * length for name, value in options.items()}
-    expected = plan(scores, bounds=(0, 1), repetitions=15, **options)
-    assert plan(low + length * scores, bounds=(low, high), repetitions=15, **scaled) == expected
+    expected = plan(scores, bounds=(0, 1), repetitions=15, max_evaluations=90, **options)
+    made = plan(low + length * scores, bounds=(low, high), repetitions=15, max_evaluations=90, **scaled)
+    assert replace(made, leads=()) == replace(expected, leads=())  # round numbers are others in other units
+    assert made.leads
+    assert plan(high - length * scores, bounds=(low, high), lower_is_better=True, repetitions=15, **scaled) == replace(
+        expected, max_evaluations=None, decided=None, leads=()
+    )
 
 
-def test_an_epsilon_makes_a_tie_end(quick: None) -> None:
-    scores = bounded(8)[:, [2, 2, 0]]
-    tie, near = (plan(scores, bounds=(0, 1), epsilon=epsilon, repetitions=10) for epsilon in (0.0, 0.3))
-    assert all(math.isinf(value) for values in evaluations(tie) for value in values)
-    assert all(math.isfinite(value) for value in evaluations(near)[0])
+def test_an_epsilon_makes_a_near_tie_end(quick: None) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random((40, 2))
+    scores = np.vstack([scores, scores[:, ::-1]])
+    tie, near = (plan(scores, bounds=(0, 1), epsilon=epsilon, repetitions=20) for epsilon in (0.0, 0.4))
+    assert math.isinf(tie.rules[0].evaluations[0.9])
+    assert math.isfinite(near.rules[0].evaluations[0.9])
 
 
 # --- whether to believe it -------------------------------------------------------------------------------------------
@@ -160,98 +214,205 @@ def truth(arms: Arms) -> float:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_from_an_easy_pilot_the_median_is_predicted_within_a_factor_of_one_and_a_half(seed: int) -> None:
     arms = GaussianArms([0.0, -0.2, -0.4], np.ones((3, 3)) + 0.1**2 * np.eye(3))
-    made = plan(arms.draw(50, np.random.default_rng(seed)), repetitions=40)
+    made = plan(arms.draw(50, np.random.default_rng(seed)), repetitions=200)
     assert made.large_enough
     assert 1 / 1.5 < made.median / truth(arms) < 1.5
     low, high = made.median_range
     assert low <= made.median <= high
     assert (
-        made.advice
-        == f"A race like this pilot will need about {made.median:.0f} evaluations ({low:.0f} to {high:.0f})."
+        made.advice == f"A race on fresh items will need about {made.median:.0f} evaluations ({low:.0f} to {high:.0f})."
     )
-    assert evaluations(made)[0][1] < evaluations(made)[1][1] < evaluations(made)[2][1]  # pairing is worth much here
+    assert evaluations(made)[0][1] < evaluations(made)[1][1]  # pairing is worth much here
 
 
-def test_from_a_hopeless_pilot_there_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "LONGEST", 1500)
+def test_from_a_hopeless_pilot_there_is_no_plan(quick: None) -> None:
     arms = GaussianArms([0.0, -0.02, -0.04], np.ones((3, 3)) + 0.15**2 * np.eye(3))
-    made = plan(arms.draw(50, np.random.default_rng(0)), repetitions=10)
+    made = plan(arms.draw(50, np.random.default_rng(0)), repetitions=20)
     assert not made.large_enough
     assert made.advice.startswith(
-        "The pilot of 50 items is too small to plan with: the median could be anywhere from 348 "
+        "The pilot of 50 items is too small to plan a race on fresh items: the median could be anywhere from "
     )
 
 
-def test_arms_that_tie_in_the_pilot_see_no_end(quick: None) -> None:
-    made = plan(gaussian()[:, [0, 0]], repetitions=10)
-    assert made.median == math.inf
-    assert made.median_range == (math.inf, math.inf)
-    assert not made.large_enough
-    assert "is too small to plan with: no end is in sight." in made.advice
-    assert str(made).splitlines()[3].split("  ")[0] == RULES[0]
-    assert str(made).count("no end seen") == 9
+def test_arms_with_the_same_scores_cannot_be_planned_for(quick: None) -> None:
+    """On a list all resampled pilots agree that everything must be scored, and are wrong together."""
+    made = plan(bounded(5)[:, [2, 0, 2]], bounds=(0, 1), n_items=30, repetitions=20)
+    low, high = made.median_range
+    assert high <= 2.5 * low
+    assert (made.best, made.twins, made.large_enough) == ("0", ("2",), False)
+    assert (
+        "is too small to plan a race on a list of 30 items: 0 and 2 have the same score on every item." in made.advice
+    )
+    free = plan(gaussian()[:, [0, 0]], repetitions=10)
+    assert (free.median, free.median_range, free.large_enough) == (math.inf, (math.inf, math.inf), False)
+    assert str(free).count("no end seen") == 6
 
 
-def by_hand(low: float, high: float) -> Plan:
+def by_hand(low: float, high: float, **more: Any) -> Plan:
     rules = (
-        PlannedRule(RULES[0], {0.1: 900.0, 0.5: 1200.0, 0.9: 2500.0}),
-        PlannedRule(RULES[1], {0.1: 12000.0, 0.5: math.inf, 0.9: math.inf}),
-        PlannedRule(RULES[2], {0.1: 3000.0, 0.5: 4000.0, 0.9: 5000.0}),
+        PlannedRule(FRESH, {0.1: 900.0, 0.5: 1200.0, 0.9: 2500.0}),
+        PlannedRule(UNPAIRED, {0.1: 12000.0, 0.5: math.inf, 0.9: math.inf}),
     )
-    return Plan(n_items=50, n_arms=4, delta=0.05, best="<b>", rules=rules, median_range=(low, high))
+    given: dict[str, Any] = {"n_items": None, "rules": rules, "median_range": (low, high)} | more
+    return Plan(pilot_items=50, n_arms=4, delta=0.05, best="<b>", **given)
 
 
 @pytest.mark.parametrize(
     ("low", "high", "enough"),
     [
-        (1000.0, 2000.0, True),
-        (1000.0, 2000.5, False),
+        (1000.0, 2500.0, True),
+        (1000.0, 2500.5, False),
         (30.0, 30.0, True),
         (1000.0, math.inf, False),
         (math.inf, math.inf, False),
     ],
 )
-def test_a_pilot_is_large_enough_if_its_resamples_agree_up_to_a_factor_of_two(
-    low: float, high: float, enough: bool
-) -> None:
+def test_a_pilot_is_large_enough_if_its_halves_agree(low: float, high: float, enough: bool) -> None:
     assert by_hand(low, high).large_enough is enough
-    assert by_hand(low, high).advice.startswith("A race like" if enough else "The pilot of 50 items is too small")
+    assert by_hand(low, high).advice.startswith("A race on" if enough else "The pilot of 50 items is too small")
+    assert not by_hand(low, high, twins=("c",)).large_enough
 
 
 def test_the_text_is_advice_and_a_table() -> None:
     assert str(by_hand(1000.0, 1900.0)).splitlines() == [
-        "A race like this pilot will need about 1,200 evaluations (1,000 to 1,900).",
+        "A race on fresh items will need about 1,200 evaluations (1,000 to 1,900).",
         "",
-        "evaluations needed                       10% of races   50% of races   90% of races",
-        "the rule of bestarm.race                          900          1,200          2,500",
-        "the paper's rule                               12,000    no end seen    no end seen",
-        "the same, different items for each arm          3,000          4,000          5,000",
+        "evaluations needed                     10% of races 50% of races 90% of races",
+        "a race on fresh items                           900        1,200        2,500",
+        "the same, different items for each arm       12,000  no end seen  no end seen",
     ]
-    assert str(by_hand(1000.0, math.inf)).splitlines()[0] == (
-        "The pilot of 50 items is too small to plan with: the median could be anywhere from 1,000 evaluations to no "
-        "end in sight. Starting the race costs nothing extra, and its guarantee needs no plan; for a plan, score more "
-        "items."
-    )
+    small = "The pilot of 50 items is too small to plan a race on fresh items"
+    start = "Starting the race costs nothing extra, and its guarantee needs no plan; for a plan, score more items."
+    doubts = {
+        (1000.0, math.inf): "the median could be anywhere from 1,000 evaluations to no end in sight",
+        (1000.0, 9000.0): "the median could be anywhere from 1,000 evaluations to 9,000",
+        (math.inf, math.inf): "no end is in sight",
+    }
+    for (low, high), doubt in doubts.items():
+        assert by_hand(low, high).advice == f"{small}: {doubt}. {start}"
+
+
+def test_a_budget_has_its_lines() -> None:
+    budget: dict[str, Any] = {"max_evaluations": 1000, "decided": 0.432}
+    found = (FoundLead(0.05, 0.93), FoundLead(0.02, 0.41))
+    assert str(by_hand(1000.0, 1900.0, leads=found, **budget)).splitlines()[5:] == [
+        "",
+        "Within 1,000 evaluations, 43% of races like this pilot have an answer.",
+        "",
+        "lead of the best over the next        found within 1,000 evaluations",
+        "0.05                                  in 93% of races",
+        "0.02                                  in 41% of races",
+    ]
+    assert str(by_hand(800.0, 900.0, n_items=250, **budget)).splitlines()[5:] == [
+        "",
+        "Within 1,000 evaluations, 43% of races like this pilot have an answer.",
+        "That is enough to score all 4 arms on all 250 items.",
+    ]
 
 
 def test_plain_values_are_json_with_null_for_no_end() -> None:
-    made = by_hand(1000.0, math.inf)
+    made = by_hand(1000.0, math.inf, max_evaluations=1000, decided=0.4, leads=(FoundLead(0.05, 0.93),))
     assert json.loads(json.dumps(made.to_dict(), allow_nan=False)) == {
         "format": 1,
-        "n_items": 50,
+        "pilot_items": 50,
         "n_arms": 4,
+        "n_items": None,
         "delta": 0.05,
         "best": "<b>",
+        "twins": [],
         "rules": [
-            {"rule": RULES[0], "evaluations": {"0.1": 900, "0.5": 1200, "0.9": 2500}},
-            {"rule": RULES[1], "evaluations": {"0.1": 12000, "0.5": None, "0.9": None}},
-            {"rule": RULES[2], "evaluations": {"0.1": 3000, "0.5": 4000, "0.9": 5000}},
+            {"rule": FRESH, "evaluations": {"0.1": 900, "0.5": 1200, "0.9": 2500}},
+            {"rule": UNPAIRED, "evaluations": {"0.1": 12000, "0.5": None, "0.9": None}},
         ],
         "median": 1200,
         "median_range": [1000, None],
         "large_enough": False,
         "advice": made.advice,
+        "max_evaluations": 1000,
+        "decided": 0.4,
+        "leads": [{"lead": 0.05, "found": 0.93}],
     }
+
+
+# --- what a budget finds ---------------------------------------------------------------------------------------------
+
+
+def test_the_share_decided_is_that_of_the_simulated_races(quick: None) -> None:
+    scores, options, sharp = CASES["Gaussian"]
+    races = [n for pilot in by_resampled_pilot(scores, sharp, TableArms, Effort(4, 7, 4000)) for n in pilot]
+    for budget in (30, 45, 100, 4000):
+        made = plan(scores, repetitions=28, seed=4, max_evaluations=budget, **options)
+        assert (made.max_evaluations, made.decided) == (budget, sum(n <= budget for n in races) / 28)
+    first, _ = refining_plans(scores, repetitions=28, max_evaluations=100)
+    assert (first.max_evaluations, first.decided, first.leads) == (None, None, ())
+
+
+@pytest.mark.parametrize("lead", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("limits", [None, (0.0, 1.0)])
+def test_the_best_column_leads_as_wanted_and_nothing_else_changes(
+    lead: float, limits: tuple[float, float] | None
+) -> None:
+    scores = bounded(6)[:, [2, 0, 1]]
+    changed = with_lead(scores, lead, limits)
+    assert changed[:, 0].mean() - changed[:, 1:].mean(axis=0).max() == pytest.approx(lead, abs=1e-12)
+    np.testing.assert_array_equal(changed[:, 1:], scores[:, 1:])
+    if limits is None:
+        np.testing.assert_allclose(np.ptp(changed[:, 0] - scores[:, 0]), 0.0, atol=1e-12)
+    else:
+        assert changed.min() >= 0
+        assert changed.max() <= 1
+        assert (np.diff(changed[np.argsort(scores[:, 0], kind="stable"), 0]) >= 0).all()
+
+
+@pytest.mark.parametrize("limits", [None, (0.0, 1.0)])
+def test_leads_are_round_numbers_from_surely_found_to_hardly_found(limits: tuple[float, float] | None) -> None:
+    scores = bounded(8, 60)
+    algorithm = PairwiseBAI(0.05, comparison=StudentMixture() if limits is None else Betting())
+    small, large = (found_leads(PlannedRace(algorithm), scores, limits, budget, 0) for budget in (150, 1500))
+    for found in (small, large):
+        assert {f"{lead.lead:e}"[0] for lead in found} <= {"1", "2", "5"}
+        assert [lead.lead for lead in found] == sorted((lead.lead for lead in found), reverse=True)
+        assert found[0].found > 0.99
+        assert all(lead.found <= 0.99 for lead in found[1:])
+        assert found[-1].found < 0.05
+    assert large[-1].lead < small[-1].lead  # a larger budget finds smaller leads
+    middle = small[1]
+    arms = TableArms(with_lead(scores, middle.lead, limits))
+    games = bestarm.simulate(replace(algorithm, max_queries=150), arms, repetitions=200, seed=0)
+    assert middle.found == np.mean(games.decided & (games.winners == 2))
+
+
+def test_a_lead_is_found_as_often_as_by_coins_that_lead_so() -> None:
+    """Shifted and clipped 0/1 scores stand for 0/1 scores with that lead and the same noise."""
+    race, variance = PlannedRace(PairwiseBAI(0.05, comparison=Betting())), 0.25
+    pilot = BernoulliArms([0.8, 0.7], [0.0, variance]).draw(1000, np.random.default_rng(0))
+    for lead in found_leads(race, pilot, (0.0, 1.0), 400, 0)[1:]:
+        coins = BernoulliArms([0.75 + lead.lead / 2, 0.75 - lead.lead / 2], [0.0, variance])
+        games = race.play(coins, 400, 5, 400)
+        found = float(np.mean(games.answered & (games.winners == 0)))
+        assert abs(lead.found - found) < 4 * math.sqrt(0.25 / 200 + 0.25 / 400)
+
+
+def test_there_is_no_table_of_leads_where_it_would_say_nothing() -> None:
+    race = PlannedRace(PairwiseBAI(0.05, comparison=Betting(pool=50)), 50)
+    assert found_leads(race, bounded(), (0.0, 1.0), 150, 0) == ()  # all items can be scored
+    assert found_leads(race, bounded(), (0.0, 1.0), 60, 0) != ()
+    assert found_leads(race, bounded()[:, [0, 0]], (0.0, 1.0), 60, 0) == ()  # no noise to keep
+
+
+def test_long_budgets_have_fewer_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+    original = PlannedRace.play
+
+    def counted(self: PlannedRace, arms: Arms, races: int, seed: int, longest: int) -> bestarm.simulation.Simulation:
+        played.append(races)
+        return original(self, arms, races, seed, longest)
+
+    monkeypatch.setattr(PlannedRace, "play", counted)
+    monkeypatch.setattr(leads, "WORK", 30_000)
+    for budget in (100, 300, 3000):
+        found_leads(PlannedRace(PairwiseBAI()), gaussian(), None, budget, 0)
+    assert set(played) == {200, 100, 20}
 
 
 # --- items of one's own for each arm ---------------------------------------------------------------------------------
@@ -305,11 +466,18 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "bounds of the table": (PILOT, {"bounds": "table"}, "bounds must be two finite numbers, the lower one first"),
     "delta": (PILOT, {"delta": 0}, "delta must lie strictly between 0 and 1, got 0"),
     "epsilon": (PILOT, {"epsilon": -0.1}, "epsilon must be a finite number of at least 0, got -0.1"),
-    "scaled epsilon": (PILOT, {"epsilon": -0.1, "bounds": (0, 10)}, "must be a finite number of at least 0, got -0.1"),
     "zone": (
         PILOT,
         {"indifference_zone": math.inf},
         "indifference_zone must be a finite number of at least 0, got inf",
+    ),
+    "list": (PILOT, {"n_items": 1}, "n_items must be a whole number of at least 2, got 1"),
+    "budget": (PILOT, {"max_evaluations": 0}, "max_evaluations must be a whole number of at least 1, got 0"),
+    "budget below a round": (PILOT, {"max_evaluations": 2}, "must allow for one round of all 3 arms, got 2"),
+    "huge budget": (
+        PILOT,
+        {"max_evaluations": 10**7},
+        "at most 1000000 in a plan, so that races can be simulated, got",
     ),
     "repetitions": (PILOT, {"repetitions": 9}, "repetitions must be a whole number of at least 10, got 9"),
     "seed": (PILOT, {"seed": -1}, "seed must be a whole number of at least 0, got -1"),

@@ -72,7 +72,7 @@ def others() -> None:
     table: bestarm.ScoreTable = bestarm.read_table("t.csv", item_column="i", arm_column="a", score_column="s")
     print(bestarm.race_table(table, missing="drop", comparison=Portfolio(), max_evaluations=50).best)
     frame: pd.DataFrame = bestarm.race_table(np.zeros((3, 2)), arms=["a", "b"], bounds=(0, 1)).to_frame()
-    plan: bestarm.Plan = bestarm.plan(frame, bounds=(0, 1), repetitions=20, missing="worst")
+    plan: bestarm.Plan = bestarm.plan(frame, bounds=(0, 1), n_items=99, max_evaluations=50, repetitions=20)
     programs = bestarm.race_commands({"a": ["prog", "{item}"], "b": "other {item}"}, items=["x"], score="stdout")
     loaded: bestarm.RaceResult[str] = bestarm.load_result("race.sqlite")
     sim: Simulation = bestarm.simulate(PairwiseBAI(0.1), GaussianArms([0, 1], np.eye(2)), repetitions=9, seed=1)
