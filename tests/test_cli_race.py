@@ -85,6 +85,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
+def with_target_flag(text: str) -> str:
+    """What the library says, with the option that races have on the command line."""
+    return text.replace("target='population'", "--target population")
+
+
 def bestarm_cli(*words: Any) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
@@ -110,9 +115,10 @@ def in_python(function: str = "score", **more: Any) -> bestarm.RaceResult[Any]:
 
 
 def test_run_prints_verdict_cost_and_table() -> None:
-    ended, expected = run(), in_python()
+    ended, expected = run("--delta", "0.01"), in_python(delta=0.01)
     assert (ended.exit_code, ended.stderr) == (0, "")
-    assert " ".join(ended.stdout.split()) == " ".join(str(expected).split())
+    assert " ".join(ended.stdout.split()) == " ".join(with_target_flag(str(expected)).split())
+    assert "give --target population. " in " ".join(ended.stdout.split())
     assert expected.best == "high"
 
 
@@ -300,7 +306,7 @@ def test_the_demo_writes_a_store_and_a_picture_and_continues(small_demo: list[st
     ended = bestarm_cli("demo", "--output", "out/demo", "--quiet")
     result = bestarm.load_result("out/demo/race.sqlite")
     assert ended.exit_code == 0
-    assert " ".join(str(result).split()) == " ".join(ended.stdout.split())
+    assert " ".join(with_target_flag(str(result)).split()) == " ".join(ended.stdout.split())
     assert ended.stderr.splitlines() == [
         "Wrote out/demo/race.sqlite and out/demo/race.png.",
         "Wrote out/demo/report.html.",
@@ -380,14 +386,16 @@ def test_a_warning_is_one_line_without_a_place_in_python(folder: Path) -> None:
     )
     words = ["--arms", "0.3,0.6", "--items", "items.txt", "--delta", "1e-30", "--store", "race.sqlite"]
     ended = bestarm_cli("run", "coins:flip", *words)
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith(
+    early, late = (line for line in ended.stderr.splitlines() if not line.startswith("to continue: "))
+    assert early.startswith(
         "warning: the scores of the first 50 rounds take at most 10 distinct values, so they are not"
     )
-    assert line.endswith(": if they are bounded, give --bounds low,high")
+    assert early.endswith(": if they are bounded, give --bounds low,high")
+    assert late.startswith("warning: the differences between 0.3 and 0.6 take only 3 distinct values (round ")
+    assert "give --bounds low,high if the scores have any" in late
     shown = bestarm_cli("show", "race.sqlite")
     assert (shown.stderr, shown.stdout) == ("", ended.stdout)
-    assert "Warning: the scores of the first 50 rounds take" in " ".join(shown.stdout.split())
+    assert "Warning: the differences between 0.3 and 0.6 take only 3" in " ".join(shown.stdout.split())
     assert json.loads(bestarm_cli("show", "race.sqlite", "--json").stdout)["warnings"] != []
 
 

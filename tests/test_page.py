@@ -24,6 +24,7 @@ from bestarm.comparisons import ConvexBernstein, StudentMixture
 from bestarm.report.figure import lead_history
 from bestarm.report.page import _number, _ticks, page
 from bestarm.report.pairing import pairing
+from bestarm.report.verdict import sentences
 
 Table = NDArray[np.float64]
 
@@ -112,6 +113,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "200 arms": lambda: recorded(scores(n_arms=200)),
     "hostile": lambda: recorded(scores(n_arms=len(HOSTILE)), arms=HOSTILE),
 }
+OF_THE_LAW = ("bounded stream", "gaussian", "one round", "lucb", "convex bernstein", "portfolio")
+ON_ITEMS = [case for case in CASES if case not in (*OF_THE_LAW, "nothing known", "one left")]
 DRAWN = [case for case in CASES if case not in ("nothing known", "one left")]
 result_of = cache(lambda case: CASES[case]())
 page_of = cache(lambda case: parsed(result_of(case)))
@@ -142,13 +145,15 @@ def test_the_page_is_well_formed_loads_nothing_and_lacks_no_number(case: str) ->
 def test_the_page_says_verdict_cost_facts_and_a_row_for_every_arm(case: str) -> None:
     result, tree = result_of(case), page_of(case)
     (heading,), title = tree.iter("h1"), text_of(next(tree.iter("title")))
-    below = text_of(next(tree.iter("p"))) if result.leader is not None else ""
-    assert f"{text_of(heading)} {below}".strip() == " ".join(result.verdict.split())
+    below = [text_of(node) for node in tree.iter("p")][: len(sentences(result)) - 1]  # one paragraph per sentence
+    assert [text_of(heading), *below] == [" ".join(sentence.split()) for sentence in sentences(result)]
+    assert " ".join([text_of(heading), *below]) == " ".join(result.verdict.split())
     assert len(title) <= 125
     assert text_of(heading).startswith(title.removesuffix("...") or "nothing")
     everything = f"; evaluating everything would take {len(result.arms) * (result.settings.n_items or 0):,}: "
     saved = [] if result.saved is None else [f"{100 * result.saved:.1f}%"]
-    said = f"{everything}{saved[0]} saved." if saved else "."
+    known = " (a live race must know the bounds, here [{:g}, {:g}])".format(*result.bounds or (0, 0))
+    said = f"{everything}{saved[0]} saved{known if result.settings.own_range else ''}." if saved else "."
     assert (
         text_of(of_class(tree, "soft", "p")[0]).replace("rounds", "round")
         == f"{result.n_evaluations:,} evaluations in {result.n_rounds:,} round{said}"
@@ -156,8 +161,11 @@ def test_the_page_says_verdict_cost_facts_and_a_row_for_every_arm(case: str) -> 
     facts = [text_of(fact) for fact in of_class(tree, "facts", "ul")[0].iter("b")]
     regret, standing = result.regret_bound, f"{len(result.candidates)} of {len(result.arms)}"
     bound = "unknown" if math.isnan(regret) else "unlimited" if math.isinf(regret) else f"{regret:.3g}"
-    known = [*saved, standing, bound] if result.n_rounds else [standing]
-    assert facts == [f"{result.n_evaluations:,}", *known]
+    beyond = result.for_population if result.target == "items" else None
+    like_these = [] if beyond is None else [f"{len(beyond.candidates)} of {len(result.arms)}"]
+    assert (like_these != []) == (result.settings.items == "pool" and case in ON_ITEMS)
+    spent = f"{result.n_evaluations:,}"
+    assert facts == ([spent, *saved, standing, *like_these, bound] if result.n_rounds else [spent, standing])
     rows = [list(row) for row in next(tree.iter("tbody"))]
     assert [text_of(row[0]) for row in rows] == [str(k) for k in range(1, len(result.arms) + 1)]
     assert [row[1].text for row in rows] == [str(record.arm) for record in result.records]
@@ -183,30 +191,39 @@ def test_the_table_holds_means_items_and_distances_of_the_scores(case: str) -> N
         assert text_of(behind) == "" if first else near(text_of(behind), sign * statistics.fmean(leads), 3)
 
 
-FIRST = "With probability at least {} the best arm is never dropped. This holds at all times at once: watching the race"
-SCORES = "This assumes that all scores lie in [0, 1] and the items "
+FIRST = "With probability at least {} the best arm is never dropped{}. This holds at all times at once: watching"
+SCORES = "This assumes that all scores lie in [0, 1] and the items are independent of each other."
+ON_THESE = SCORES.replace(
+    "are independent of each other", "come in random order; for items like these, also that these"
+)
+ON_THESE = ON_THESE.removesuffix(".") + " are a random sample of them."
+UNRELATED = "; that which arms fail has nothing to do with their scores; "
 NORMAL = (
     "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
 )
-POOL = "the best mean over the 400 items of this race, which were taken in random order; the answer says nothing"
+GAUSSIAN = ", if the differences are nearly Gaussian"
+POOL = "the best mean over the 400 items of this race, which were taken in random order, as scored here: where an"
+BOTH = "What is said about items like these holds with the same probability, by a test of its own on the same scores; "
+BOTH += "both statements together hold with probability at least 0.9."
 LAW = "The best is the arm with the best mean over all items that could have come up."
+LIKE_THESE = "The best is the arm with the best mean over all items that the items of this race are a random sample of."
 EPSILON = "to be at most 0.2 from the best; this is then true with probability at least 0.95."
-ZONE = "All this assumes that the best arm leads by at least 0.05; otherwise nothing is guaranteed."
+ZONE = "All this assumes that the best arm leads by at least 0.05; otherwise nothing is guaranteed about the answer."
 FAILED = "Nothing is known about how good they are, and the best arm is here the best of the others."
-GUARANTEES = {
-    "bounded pool": ["0.95", SCORES, POOL],
-    "bounded stream": ["0.95", SCORES, LAW],
-    "gaussian": ["0.99", NORMAL, LAW],
-    "zone": ["0.95", SCORES, POOL, ZONE],
-    "epsilon": ["0.95", SCORES, POOL, EPSILON],
-    "disqualified": ["0.95", SCORES, POOL, FAILED],
-    "worst": ["0.95", SCORES, POOL, "Evaluations that failed count as the worst score."],
+GUARANTEES: dict[str, list[Any]] = {
+    "bounded pool": [("0.95", ""), ON_THESE, POOL, BOTH],
+    "bounded stream": [("0.95", ""), SCORES, LAW],
+    "gaussian": [("0.99", GAUSSIAN), NORMAL, LIKE_THESE],
+    "zone": [("0.95", ", if the best leads by at least 0.05"), ON_THESE, POOL, BOTH, ZONE],
+    "epsilon": [("0.95", ""), ON_THESE, POOL, BOTH, EPSILON],
+    "disqualified": [("0.95", ""), ON_THESE.replace("; ", UNRELATED), POOL, BOTH, FAILED],
+    "worst": [("0.95", ""), ON_THESE, POOL, BOTH, "Evaluations that failed count as the worst score."],
     "lucb": [
-        "0.9",
+        ("0.9", ""),
         "This assumes that the items are independent of each other and the scores of each arm are Gaussian or",
         LAW,
     ],
-    "portfolio": ["0.9", SCORES, LAW],
+    "portfolio": [("0.9", ""), SCORES, LIKE_THESE],
 }
 
 
@@ -214,7 +231,7 @@ GUARANTEES = {
 def test_the_page_says_what_is_guaranteed_and_assumed(case: str) -> None:
     sure, *more = GUARANTEES[case]
     said = [text_of(node) for node in page_of(case).iter("p")][-len(more) - 1 :]
-    for part, sentence in zip([FIRST.format(sure), *more], said, strict=True):
+    for part, sentence in zip([FIRST.format(*sure), *more], said, strict=True):
         assert part in sentence
 
 
@@ -223,6 +240,7 @@ def test_the_page_says_the_settings_so_that_the_race_can_be_repeated() -> None:
         "rule": "PairwiseBAI with Betting",
         "delta": "0.05",
         "items": "400 in random order",
+        "target": "items",
         "scores within": "0 to 1",
     }
     plain |= {"better scores are": "higher", "rounds in flight": "1", "if an evaluation fails": "raise", "seed": "0"}
@@ -231,6 +249,7 @@ def test_the_page_says_the_settings_so_that_the_race_can_be_repeated() -> None:
     changed = {
         "delta": "0.1",
         "items": "stream",
+        "target": "population",
         "better scores are": "lower",
         "epsilon": "0.01",
         "indifference zone": "0.02",
@@ -244,7 +263,7 @@ def test_the_page_says_the_settings_so_that_the_race_can_be_repeated() -> None:
     for tree, expected in ((page_of("bounded pool"), plain), (parsed(other), plain | changed)):
         assert dict(zip(map(text_of, tree.iter("dt")), map(text_of, tree.iter("dd")), strict=True)) == expected
     exact = parsed(recorded(1e6 * scores(), bounds=(-0.1234567, 1_048_576), delta=0.0123456789))
-    _, delta, _, limits, *_ = (text_of(node).replace(",", "") for node in exact.iter("dd"))
+    _, delta, _, _, limits, *_ = (text_of(node).replace(",", "") for node in exact.iter("dd"))
     assert [float(part) for part in (delta, *limits.split(" to "))] == [0.0123456789, -0.1234567, 1_048_576]
 
 
@@ -380,12 +399,12 @@ def test_correlations_are_those_of_a_slow_reference_and_the_page_says_what_pairi
     np.testing.assert_allclose(found.correlation, slow, rtol=1e-9)
     assert np.isnan(slow[2]).sum() == 4
     assert found.with_pairing == result.n_evaluations
-    assert not found.at_least
-    said = text_of(list(tree.iter("p"))[3])
+    assert found.at_least == (result.reason == "ran out of items")
+    (said,) = (text_of(node) for node in tree.iter("p") if "The median correlation" in text_of(node))
     median = statistics.median(value for value in slow[np.tril_indices(5, -1)] if not math.isnan(value))
     assert near(said.split("over all pairs of arms, is ")[1].split()[0].rstrip("."), median, 2)
     assert f"The {result.n_evaluations:,} evaluations that counted were made on the same items; with different" in said
-    assert f"about {found.without:,.0f} (" in said
+    assert f"would have needed {'at least' if found.at_least else 'about'} {found.without:,.0f} (" in said
     assert near(said.split("(")[1].split()[0], found.without / result.n_evaluations, 2)
     assert len(list(page_of("200 arms").iter("rect"))) == 24**2
     assert len(list(page_of("tied").iter("rect"))) == 0  # nothing varies

@@ -22,7 +22,8 @@ PUBLIC = {
         PairwiseBAI Reason VarianceRace
         """,
     racing: """
-        ArmRecord Disqualification FailureCount RaceSettings Record RoundRow ScoreRow Standing Store StoredRace
+        ArmRecord Disqualification FailureCount ForPopulation RaceSettings Record RoundRow ScoreRow Shape Standing Store
+        StoredRace
         """,
     simulation: "Simulation simulate",
     comparisons: """

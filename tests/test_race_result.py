@@ -20,6 +20,7 @@ from bestarm.algorithms import LUCB, Game, PairwiseBAI
 from bestarm.comparisons import Betting, GaussianBernstein, StudentMixture
 from bestarm.report import live
 from bestarm.report.figure import lead_history
+from bestarm.report.verdict import sentences
 from games import intervals_of
 
 Table = NDArray[np.float64]
@@ -155,69 +156,119 @@ def turning(arm: int, item: int) -> float:
 KEPT = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=82)
 FULL = OSError("disk full")
 SURE = "with probability at least 0.95"
-BEST = f"high is the best on these 1,000 items {SURE}"
-LEADS = '"high" leads. With probability at least 0.95 the best is high'
-TIE = f"tie for the best mean over all 7 items {SURE}."
+HERE = "on these 1,000 items as scored here"
+BEST = f"high is the best {HERE} {SURE}."
+TOO = f"On items like these it is the best too, {SURE}."
+THESE = "On items like these"
+OPEN = f"{THESE} the race is not decided:"
+MORE = "To decide that, give target='population'."
+LEADS = '"high" leads. With probability at least 0.95 the best'
 BEATS = 'and it beats "high" by at most'
 WITHIN = "This assumes that all scores lie in [0, 1] and the items"
-ORDER, INDEPENDENT = f"{WITHIN} come in random order.", f"{WITHIN} are independent of each other."
+ORDER = f"{WITHIN} come in random order; for items like these, also that these are a random sample of them."
+INDEPENDENT = f"{WITHIN} are independent of each other."
+UNRELATED = f"{INDEPENDENT[:-1]}; that which arms fail has nothing to do with their scores."
+GAUSSIAN = ", if the differences are nearly Gaussian"
 NORMAL = (
     "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
     "(strongly skewed or discrete scores weaken the guarantee)."
 )
+NOT_COVERED = (
+    "the guarantee does not cover them; give bounds=(low, high) if the scores have any, or compare by "
+    "criterion='wins', which assumes nothing"
+)
 FAILED = "(evaluate('{}', {}) failed: OSError: disk full)"
 NOTHING = "No answer: the race was interrupted before the first round was complete."
+
+
+def one_value(arm: Any, against: Any, items: int) -> str:
+    """The warning of differences that are all the same."""
+    pair = f"between {arm} and {against} take only 1 distinct value (round {items}, {items} items)"
+    return f"Warning: the differences {pair}: {NOT_COVERED}."
+
+
 VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "decided": (race, f"{BEST}. {ORDER}"),
+    "decided": (race, f"{BEST} {TOO} {ORDER}"),
     "decided: stream": (lambda: race(items=None), f"high is the best {SURE}. {INDEPENDENT}"),
+    "decided: population": (
+        lambda: race(target="population"),
+        f"high is the best on items like these {SURE}. {INDEPENDENT}",
+    ),
+    "decided: drawn": (
+        lambda: race(replace=True),
+        f"high has the best expected score on these 1,000 items {SURE}. {INDEPENDENT}",
+    ),
     "decided: zone": (
         lambda: race(indifference_zone=0.1),
-        BEST.replace(" with", ", with") + f" if the best leads by at least 0.1. {ORDER}",
+        f"{BEST[:-1]}, if the best leads by at least 0.1. {TOO[:-1]}, if the best leads by at least 0.1. {ORDER}",
     ),
-    "decided: small delta": (lambda: race(delta=1e-6), BEST.replace("0.95", "0.999999") + f". {ORDER}"),
-    "within epsilon": (lambda: race(epsilon=0.5), BEST.replace("is the", "is within 0.5 of the") + f". {ORDER}"),
-    "all items used": (lambda: race(items=range(3)), f"high has the best mean over all 3 items {SURE}. {ORDER}"),
+    "decided: small delta": (
+        lambda: race(delta=1e-6),
+        f"{BEST} {OPEN} 2 of 3 arms may be the best, none better than high by more than 0.00838, {SURE}. {MORE} "
+        f"{ORDER}".replace("0.95", "0.999999"),
+    ),
+    "within epsilon": (
+        lambda: race(epsilon=0.5),
+        f"high is within 0.5 of the best {HERE} {SURE}. {OPEN} 3 of 3 arms may be the best, none better than high by "
+        f"more than 0.465, {SURE}. {MORE} {ORDER}",
+    ),
+    "all items used": (
+        lambda: race(items=range(3)),
+        f"high has the best mean over all 3 items as scored here {SURE}. {OPEN} 3 of 3 arms may be the best, none "
+        f"better than high by more than 1, {SURE}. {MORE} {ORDER}",
+    ),
     "all items used: tie": (
         lambda: race(lambda arm, item: 0.5, items=range(7)),
-        f"low, mid and high {TIE} {ORDER}",
+        f"low, mid and high tie for the best mean over all 7 items as scored here {SURE}. {OPEN} 3 of 3 arms may be "
+        f"the best, none better than low by more than 1, {SURE}. {MORE} {ORDER}",
     ),
-    "all items used: sample": (
+    "ran out of items: sample": (
         lambda: race(lambda arm, item: 0.1 * item + (arm == 9), range(10), range(7), bounds=None),
-        f"9 has the best mean over all 7 items {SURE}. {NORMAL}",
+        'No answer: the items ran out. "9" leads. With probability at least 0.95 the best on items like these is '
+        f"9, 0, 1, 2, 3 or 5 more{GAUSSIAN}. {NORMAL} {one_value(0, 9, 7)}",
     ),
-    "all items used: tie of a sample": (
+    "ran out of items: tie of a sample": (
         lambda: race(lambda arm, item: 0.1 * item, range(7), range(7), bounds=None),
-        f"0, 1, 2, 3, 4 and 2 more {TIE} {NORMAL}",
+        'No answer: the items ran out. "0" leads. With probability at least 0.95 the best on items like these is '
+        f"0, 1, 2, 3, 4 or 2 more{GAUSSIAN}. {NORMAL} {one_value(1, 0, 7)}",
+    ),
+    "ran out of items: population": (
+        lambda: race(items=range(3), target="population"),
+        f"No answer: the items ran out. {LEADS} on items like these is high, mid or low, {BEATS} 1. {INDEPENDENT}",
     ),
     "budget": (
         lambda: race(max_evaluations=11),
-        f"No answer: the budget ran out. {LEADS}, mid or low, {BEATS} 0.997. {ORDER}",
+        f"No answer: the budget ran out. {LEADS} {HERE} is high, mid or low, {BEATS} 0.997. {THESE} 3 of 3 arms may be "
+        f"the best, none better than high by more than 1, {SURE}. {ORDER}",
     ),
     "ran out of items": (
         lambda: race(items=iter("abc"), bounds=None),
-        f"No answer: the items ran out. {LEADS}, mid or low. {NORMAL}",
+        f"No answer: the items ran out. {LEADS} is high, mid or low{GAUSSIAN}. {NORMAL} {one_value('mid', 'high', 3)}",
     ),
     "interrupted": (
         lambda: race(failing({"high": 13}, KeyboardInterrupt())),
-        f"No answer: the race was interrupted. {LEADS} or mid, {BEATS} 0.116. {ORDER}",
+        f"No answer: the race was interrupted. {LEADS} {HERE} is high or mid, {BEATS} 0.116. {THESE} 2 of 3 arms may "
+        f"be the best, none better than high by more than 0.119, {SURE}. {ORDER}",
     ),
     "interrupted: at once": (lambda: race(failing({"mid": 1}, KeyboardInterrupt())), NOTHING),
     "decided: disqualified": (
         lambda: race(failing({"high": 12}, FULL), on_error="disqualify", items=iter(range(100))),
-        f"mid is the best of those that could be evaluated (apart from low), {SURE}. {INDEPENDENT} "
+        f"mid is the best of those that could be evaluated (apart from low), {SURE}. {UNRELATED} "
         f"high was disqualified in round 12 {FAILED.format('high', 11)}: nothing is known about how good it is. It had "
         "eliminated low, which may be better than mid.",
     ),
     "decided: all but one disqualified": (
         lambda: race(failing({"high": 1, "low": 1}, FULL), on_error="disqualify", items=iter("ab")),
-        f"mid is the best of those that could be evaluated, {SURE}. {INDEPENDENT} "
+        f"mid is the best of those that could be evaluated, {SURE}. {UNRELATED} "
         f"low was disqualified in round 1 {FAILED.format('low', repr('a'))}: nothing is known about how good it is. "
         f"high was disqualified in round 1 {FAILED.format('high', repr('a'))}: nothing is known about how good it is.",
     ),
     "decided: contradiction": (
         lambda: race(turning, [0, 1, 2], iter(range(500)), bounds=None, algorithm=KEPT),
-        f"0 is the best with probability at least 0.9. {NORMAL} The evidence contradicts itself: in round 41 every "
-        "candidate was beaten, including 0 (by 1).",
+        f"0 is the best with probability at least 0.9{GAUSSIAN}. {NORMAL} 1 left after 3 items: what happens on "
+        "fewer than one item in 2 may not have come up by then. Warning: the differences between 1 and 0 take only 1 "
+        "distinct value (round 3, 3 items), those between 2 and 1 take only 2 distinct values (round 41, 41 items): "
+        f"{NOT_COVERED}. The evidence contradicts itself: in round 41 every candidate was beaten, including 0 (by 1).",
     ),
 }
 
@@ -229,6 +280,7 @@ def test_the_verdict_says_what_is_known_and_why(case: str) -> None:
     assert result.reason == case.partition(":")[0]
     assert result.verdict == sentence
     assert " ".join(str(result).split()).startswith(" ".join(sentence.split()))
+    assert " ".join(sentences(result)) == sentence
     assert max(map(len, str(result).splitlines())) <= 100
 
 
@@ -244,7 +296,9 @@ def test_a_race_that_ends_before_its_first_round_knows_nobody() -> None:
 
 
 DECIDED = f"""\
-{BEST}. {ORDER}
+{BEST}
+{TOO}
+{ORDER}
 40 evaluations in 15 rounds; evaluating everything would take 3,000: 98.7% saved.
  arm    mean   items   behind
  ──────────────────────────────────────────────────────────────
@@ -253,8 +307,10 @@ DECIDED = f"""\
  low     0.2      10      0.7   out in round 10, beaten by high"""
 UNDECIDED = f"""\
 No answer: the budget ran out. "low" leads. With probability at least 0.95 the best of those that could be evaluated \
-is low or mid. {NORMAL} high was disqualified in round 7 {FAILED.format("high", 6)}: nothing is known about \
-how good it is.
+is low or mid{GAUSSIAN}.
+{NORMAL[:-1]}; that which arms fail has nothing to do with their scores.
+{one_value("mid", "low", 9)}
+high was disqualified in round 7 {FAILED.format("high", 6)}: nothing is known about how good it is.
 25 evaluations in 9 rounds.
 1 evaluation failed: high (disqualified).
  arm    mean   items   behind
@@ -265,10 +321,11 @@ how good it is.
 
 
 def unwrapped(result: Any) -> str:
-    """The text form, its verdict in one line."""
-    text, lines = str(result), textwrap.fill(result.verdict, 100)
-    assert text.startswith(lines)
-    return text.replace(lines, result.verdict)
+    """The text form, each sentence of its verdict in one line."""
+    text, said = str(result), sentences(result)
+    lines = "\n".join(textwrap.fill(sentence, 100) for sentence in said)
+    assert text.startswith(f"{lines}\n")
+    return text.replace(lines, "\n".join(said))
 
 
 def test_the_text_form_is_verdict_cost_and_table() -> None:

@@ -15,7 +15,7 @@ from bestarm import RaceResult
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture
 from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
-from bestarm.racing.replay import replay_given
+from bestarm.racing.replay import Reading, reading_of, replay_given
 from own_games import TopTwo
 
 ROUNDS: list[RoundRow] = [(1, "a", 3), (2, "b", 3), (3, "c", 2)]
@@ -125,7 +125,7 @@ def test_results_survive_pickling_and_copying(way: Any, tmp_path: Path) -> None:
 def given(result: RaceResult[Any], algorithm: PairwiseBAI) -> EliminationGame:
     game = algorithm.start(len(result.arms))
     assert isinstance(game, EliminationGame)
-    replay_given(game, result.record, result.record.all_disqualifying(), result.settings.lower_is_better)
+    replay_given(game, result.record, result.record.all_disqualifying(), reading_of(result.settings, game))
     return game
 
 
@@ -246,7 +246,7 @@ def test_the_best_arm_of_a_law_is_rarely_missed_by_more_than_epsilon_whoever_ste
         record = Record.of_table(rows, np.array([len(rows), len(rows), left]), [""] * len(rows))
         game = PairwiseBAI(0.05, comparison=Betting(), epsilon=0.1).start(3)
         assert isinstance(game, EliminationGame)
-        replay_given(game, record, {}, lower_is_better=False)
+        replay_given(game, record, {}, Reading())
         ended += game.finished
         wrong += game.finished and game.best != 2
     assert ended > 20

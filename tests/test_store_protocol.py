@@ -104,13 +104,13 @@ def test_what_is_no_store_is_refused() -> None:
 def test_options_have_the_same_names_and_defaults_everywhere() -> None:
     signature = inspect.signature(bestarm.race).parameters
     for field in fields(options.Options):
-        if field.name not in ("usual_in_flight", "origin"):
+        if field.name not in ("usual_in_flight", "origin", "own_range"):
             assert signature[field.name].default == field.default
     for kind in (options.PlanOptions, options.TableOptions, options.CommandOptions, options.RaceOptions):
         assert set(kind.__annotations__) <= set(signature)
 
 
-@pytest.mark.parametrize("name", ["detla", "usual_in_flight", "origin", "executor"])
+@pytest.mark.parametrize("name", ["detla", "usual_in_flight", "origin", "own_range", "executor"])
 def test_options_that_do_not_exist_are_refused_as_python_does(name: str) -> None:
     with pytest.raises(TypeError, match=f"^Race\\(\\) got an unexpected keyword argument '{name}'"):
         bestarm.Race(["a", "b"], **{name: 1})  # type: ignore[arg-type]

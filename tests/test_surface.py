@@ -140,13 +140,16 @@ def test_what_was_warned_of_is_in_the_result_and_in_its_page(tmp_path: Path) -> 
         return float(random.Random(f"{arm} {item}").random() < LEVEL[arm])  # noqa: S311 - no secrets here
 
     store = tmp_path / "race.sqlite"
-    with pytest.warns(bestarm.AssumptionWarning, match="at most 10 distinct values") as caught:
+    with pytest.warns(bestarm.AssumptionWarning, match="take only 3 distinct values") as caught:
         result = run(coin, bounds=None, delta=1e-9, store=store)
-    assert result.warnings == (str(caught[0].message),)
+    early, late = (str(warning.message) for warning in caught)
+    assert early.startswith("the scores of the first 50 rounds take at most 10 distinct values")
+    assert late.startswith("the differences between low and high take only 3 distinct values (round 52, 52 items)")
+    assert result.warnings == (late,)  # of the pairs that decided
     assert json.loads(result.to_json())["warnings"] == list(result.warnings)
     assert bestarm.load_result(store).warnings == result.warnings
     result.to_html(tmp_path / "page.html")
-    assert "at most 10 distinct values" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "take only 3 distinct values" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert run().warnings == ()
 
 
@@ -238,15 +241,24 @@ COMPARISONS: list[Comparison] = [StudentMixture(), GaussianBernstein(), Empirica
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=repr)
 def test_every_verdict_names_its_assumption(comparison: Comparison) -> None:
     result = run(comparison=comparison, bounds=None, max_evaluations=60)
-    assert f" This assumes that {result.guarantee.assumption}." in result.verdict
+    about_items = result.target == "items"
+    assert about_items == (type(comparison) in (Betting, Portfolio))
+    more = "; for items like these, also that these are a random sample of them" if about_items else ""
+    assert f" This assumes that {result.guarantee.assumption}{more}." in result.verdict
 
 
 def test_a_race_that_has_used_all_items_says_so_whatever_its_budget() -> None:
     scores = np.random.default_rng(0).normal(size=(20, 3))
-    options: dict[str, Any] = {"max_evaluations": 60, "comparison": StudentMixture()}
-    table = race_table(scores, arms=["a", "b", "c"], **options)
-    result = race(lambda arm, item: scores[item, "abc".index(arm)], arms=list("abc"), items=range(20), **options)
-    assert (result.reason, result.best) == (table.reason, table.best) == ("all items used", table.best)
+    given: list[tuple[dict[str, Any], str]] = [
+        ({"comparison": StudentMixture()}, "ran out of items"),
+        ({"bounds": (-5, 5)}, "all items used"),
+    ]
+    for options, reason in given:
+        options["max_evaluations"] = 60
+        table = race_table(scores, arms=["a", "b", "c"], **options)
+        result = race(lambda arm, item: scores[item, "abc".index(arm)], arms=list("abc"), items=range(20), **options)
+        assert (result.reason, result.best) == (table.reason, table.best) == (reason, table.best)
+        assert (result.best is None) == (reason == "ran out of items")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def raced(scores: Matrix, items: list[str] | None = None, **options: Any) -> Rac
     return bestarm.race(
         lambda arm, item: scores[place[item], NAMES.index(arm)], arms=NAMES, items=items, progress=False, **options
     )
+
+
+def in_own_range(result: RaceResult[Any]) -> RaceResult[Any]:
+    """The same race, but with bounds that are the range of the table."""
+    assert not result.settings.own_range
+    return replace(result, settings=replace(result.settings, own_range=True))
 
 
 def assert_same(result: RaceResult[Any], expected: RaceResult[Any]) -> None:
@@ -102,7 +109,7 @@ def test_settings_are_those_of_a_race(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("lower_is_better", [False, True])
 def test_bounds_of_the_table_are_its_smallest_and_largest_score(lower_is_better: bool) -> None:
     scores = made(1)
-    expected = raced(scores, bounds=(0.125, 0.875), lower_is_better=lower_is_better)
+    expected = in_own_range(raced(scores, bounds=(0.125, 0.875), lower_is_better=lower_is_better))
     assert (scores.min(), scores.max()) == (0.125, 0.875)
     assert_same(race_table(scores, arms=NAMES, lower_is_better=lower_is_better), expected)
     by_bets = race_table(scores, arms=NAMES, lower_is_better=lower_is_better, comparison=Betting())
@@ -140,10 +147,33 @@ def test_the_seed_is_the_order_of_the_rows_and_nothing_else() -> None:
 
 def test_a_tie_is_named_once_all_rows_are_read() -> None:
     scores = made(5)[:, [0, 0, 1]]
-    for comparison in (None, StudentMixture()):
-        result = race_table(scores, arms=["a", "b", "c"], comparison=comparison)
-        assert (result.reason, set(result.candidates), result.n_rounds) == ("all items used", {"a", "b"}, 300)
-        assert result.verdict.startswith(f"{' and '.join(result.candidates)} tie for the best mean over all 300 items")
+    result = race_table(scores, arms=["a", "b", "c"])
+    assert (result.reason, set(result.candidates), result.n_rounds) == ("all items used", {"a", "b"}, 300)
+    assert result.verdict.startswith(
+        f"{' and '.join(result.candidates)} tie for the best mean over all 300 items as scored here with probability"
+    )
+    sample = race_table(scores, arms=["a", "b", "c"], comparison=StudentMixture())
+    assert (sample.reason, set(sample.candidates), sample.n_rounds) == ("ran out of items", {"a", "b"}, 300)
+    assert (sample.best, sample.leader) == (None, sample.candidates[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "own"),
+    [
+        ({}, True),
+        ({"comparison": Betting()}, True),
+        ({"comparison": Betting((0, 2))}, False),
+        ({"comparison": EmpiricalBernstein()}, False),
+        ({"comparison": StudentMixture()}, False),
+        ({"bounds": (0.125, 0.875)}, False),
+        ({"algorithm": PairwiseBAI(comparison=Betting((0.125, 0.875), pool=300))}, False),
+    ],
+    ids=str,
+)
+def test_only_bounds_that_were_read_off_the_table_are_its_range(options: dict[str, Any], own: bool) -> None:
+    result = race_table(made(1), arms=NAMES, **options)
+    assert result.settings.own_range is own
+    assert ("(a live race must know the bounds, here [0.125, 0.875])" in " ".join(str(result).split())) is own
 
 
 # --- missing cells ---------------------------------------------------------------------------------------------------
@@ -162,7 +192,8 @@ def test_missing_cells_count_as_the_worst_as_failures_do_in_a_race(bounds: Any, 
     options: dict[str, Any] = {"lower_is_better": lower_is_better, "seed": 1}
     limits = (float(np.nanmin(scores)), float(np.nanmax(scores))) if bounds is None else bounds
     result = race_table(scores, arms=NAMES, missing="worst", bounds=bounds, **options)
-    assert_same(result, raced(scores, on_error="worst", bounds=limits, **options))
+    expected = raced(scores, on_error="worst", bounds=limits, **options)
+    assert_same(result, in_own_range(expected) if bounds is None else expected)
     filled = np.where(gaps, limits[1] if lower_is_better else limits[0], scores)
     assert raced(filled, bounds=limits, **options).eliminations == result.eliminations
 
@@ -173,7 +204,7 @@ def test_items_with_a_missing_cell_are_dropped_and_the_bounds_stay_those_of_the_
     whole = np.flatnonzero(~np.isnan(scores).any(axis=1))
     names = [str(row + 1) for row in whole]
     result = race_table(scores, arms=NAMES, missing="drop")
-    assert_same(result, raced(scores[whole], names, bounds=(-4, 4)))
+    assert_same(result, in_own_range(raced(scores[whole], names, bounds=(-4, 4))))
     assert 200 < (result.settings.n_items or 0) == len(whole) < 260
 
 
@@ -286,7 +317,7 @@ def test_a_file_is_raced_as_the_array_in_it(tmp_path: Path) -> None:
     pd.DataFrame(scores, columns=pd.Index(NAMES)).to_csv(tmp_path / "scores.csv")  # with an index, which has no name
     table = read_table(tmp_path / "scores.csv")
     assert (table.arms, table.items) == (tuple(NAMES), tuple(map(str, range(300))))
-    assert_same(race_table(table), raced(scores, list(table.items), bounds=(0.125, 0.875)))
+    assert_same(race_table(table), in_own_range(raced(scores, list(table.items), bounds=(0.125, 0.875))))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class DataWatch:
             one_arm_has_few = rows.size > 0 and len(set(rows[:, 0].tolist())) <= FEW_VALUES  # quick, and mostly enough
             if one_arm_has_few and np.unique(rows).size <= FEW_VALUES:
                 self.judgement = few_values_warning()
-        elif rows.shape[1] > 1:
+        elif rows.shape[1] > 1 and np.unique(rows).size > FEW_VALUES:  # coins are never told to do without bounds
             spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
             if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
                 self.judgement = small_spread_warning(self._bounds)

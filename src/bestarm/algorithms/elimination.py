@@ -130,9 +130,10 @@ class EliminationGame(Game):
         """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept."""
         return self.evidence.lead_bound(a, b, simultaneous)
 
-    def _lead_seen(self, a: int, b: int) -> float:
+    def lead_seen(self, a: int, b: int) -> float:
+        """By how much arm a is ahead of arm b on the rounds that both shared."""
         seen = self.evidence.lead(a, b)
-        return super()._lead_seen(a, b) if seen is None else seen
+        return super().lead_seen(a, b) if seen is None else seen
 
     def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:
         """In which round an arm would be out if the two arms had these rewards, but on items of their own."""
@@ -142,6 +143,10 @@ class EliminationGame(Game):
     def no_disqualification(self) -> str | None:
         """Why an arm cannot be taken out of the game; None where it can."""
         return self.evidence.no_disqualification
+
+    def beaten_by_others(self, arm: int) -> bool:
+        """Whether an arm that is out would be so by the evidence of arms that were not disqualified later alone."""
+        return self.evidence.beaten_by_others(arm)
 
     def withdraw(self, arm: int) -> None:
         """Query an arm no more, though it may still be the best: what is known about it is kept.
@@ -188,7 +193,13 @@ def comparison_game(
     evidence = comparison.evidence(n_arms, goal)
     about = evidence.criterion
     guarantee = Guarantee(
-        goal.delta, comparison.assumption, goal.epsilon, goal.indifference_zone, comparison.pool, about
+        goal.delta,
+        comparison.assumption,
+        goal.epsilon,
+        goal.indifference_zone,
+        comparison.pool,
+        about,
+        nearly_gaussian=comparison.bounds is None and about == "mean",
     )
     watch = DataWatch(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
     return EliminationGame(evidence, comparison.bounds, guarantee, watch, max_rounds, max_queries)

@@ -156,24 +156,21 @@ class Game:
     def lead(self, a: int, b: int, simultaneous: bool = False) -> Lead | None:
         """By how much arm a is ahead of arm b: the estimate, and a lower and an upper bound that hold at all times.
 
-        Each side has the level of one test of an elimination, ``delta / (K - 1)``, so a lower bound above 0 is what
-        drops arm b where pairs are compared one by one; or ``simultaneous`` with all pairs, as `intervals`. None where
-        no statistics of differences are kept.
+        Each side has the level of one test of an elimination, ``delta / (K - 1)``; or ``simultaneous`` with all pairs,
+        as `intervals`. None where no statistics of differences are kept.
         """
         low, below = self.lead_bound(a, b, simultaneous), self.lead_bound(b, a, simultaneous)
-        return None if low is None or below is None else Lead(self._lead_seen(a, b), low, -below)
+        return None if low is None or below is None else Lead(self.lead_seen(a, b), low, -below)
 
-    def _lead_seen(self, a: int, b: int) -> float:
-        """The mean of arm a minus that of arm b."""
+    def lead_seen(self, a: int, b: int) -> float:
+        """By how much arm a is ahead of arm b, as far as it was seen: in means, or in wins if these are compared."""
         return float(self.means[a] - self.means[b])
 
     def intervals(self) -> Intervals | None:
         """Simultaneous intervals for all leads, ``[a, b]`` of arm a over arm b, at all times together, at level delta.
 
-        A statement of another kind than the eliminations: these protect the best arm alone, at ``delta / (K - 1)`` per
-        test; intervals for all pairs and both sides need ``delta / (K (K - 1))``. So they are wider, and an arm can be
-        out although no interval of it excludes 0. They rest on the rounds that both arms shared. None where no
-        statistics of differences are kept.
+        They rest on the rounds that both arms shared, at ``delta / (K (K - 1))`` a side: wider than the tests of the
+        eliminations, which protect the best arm alone. None where no statistics of differences are kept.
         """
         low = np.zeros((self.n_arms, self.n_arms))
         for a, b in permutations(range(self.n_arms), 2):
@@ -280,6 +277,10 @@ class Game:
                 return used
             self._absorb_round(self._due(), rows[used : used + 1])
         return len(rows)
+
+    def beaten_by_others(self, arm: int) -> bool:
+        """Whether an arm that is out would be so by the evidence of arms that were not disqualified later alone."""
+        return True
 
     def take_out(self, arm: int) -> None:
         """Query an arm no more; a game that can do without one, and says so, must do it here."""

@@ -92,5 +92,5 @@ class KimNelson:
         region = TriangularRegion(self.indifference_zone, self.min_rounds)
         rule = PairRule(keep=1.0, zone=0.0, epsilon=0.0, linear=True, learn_until=self.min_rounds)
         evidence = BoundaryEvidence(n_arms, region, self.delta, race_pairs, rule)
-        promise = Guarantee(self.delta, GAUSSIAN, indifference_zone=self.indifference_zone)
+        promise = Guarantee(self.delta, GAUSSIAN, indifference_zone=self.indifference_zone, nearly_gaussian=True)
         return EliminationGame(evidence, None, promise)

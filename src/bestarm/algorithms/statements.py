@@ -75,7 +75,8 @@ class Guarantee(NamedTuple):
     ``epsilon`` is how far behind the best the answer may be; with an ``indifference_zone`` all holds only if the best
     leads by that much; with a ``pool`` the best is the arm with the largest mean over its items. With the ``criterion``
     "wins" the best is the arm that beats every other more often than it loses to it, and leads, epsilon and zone are
-    shares of items: on which an arm is better minus on which it is worse.
+    shares of items: on which an arm is better minus on which it is worse. ``nearly_gaussian`` says that the assumption
+    is about the shape of the differences, which can be looked at.
     """
 
     delta: float
@@ -84,6 +85,7 @@ class Guarantee(NamedTuple):
     indifference_zone: float = 0.0
     pool: int | None = None
     criterion: Criterion = "mean"
+    nearly_gaussian: bool = False
 
 
 NO_GUARANTEE = Guarantee(math.nan, "")

@@ -94,4 +94,5 @@ class VarianceRace:
         check_n_arms(n_arms)
         intervals = GaussianIntervals() if self.rewards == "gaussian" else BernsteinIntervals()
         evidence = BoundaryEvidence(n_arms, intervals, self.delta, race_intervals, True)
-        return EliminationGame(evidence, intervals.bounds, Guarantee(self.delta, intervals.assumption))
+        promise = Guarantee(self.delta, intervals.assumption, nearly_gaussian=intervals.bounds is None)
+        return EliminationGame(evidence, intervals.bounds, promise)

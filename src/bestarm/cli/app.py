@@ -93,6 +93,7 @@ def as_typed(message: str) -> str:
     text = re.sub(r"\b(?P<name>bounds)=\((?P<value>[^(),]+, [^(),]+)\)", flag, message)
     text = re.sub(r"(--bounds [^\s,]+), ", r"\1,", text)
     text = re.sub(r"\b(?P<name>[a-z_]+)='(?P<value>[^']*)'", flag, text)
+    text = re.sub(r"\b(?P<name>[a-z_]+)=True\b", flag, text)
     text = re.sub(r"\b(?P<name>[a-z]+)(?==)", flag, text)
     text = re.sub(r"\b(?P<name>[a-z]+_[a-z_]+)\b", flag, text)
     return re.sub(r"^(?P<name>[a-z]+)\b(?= (?:must|needs))", flag, text)
@@ -119,16 +120,17 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 def show_result(result: RaceResult[Any], as_json: bool) -> None:
     """Print a result as a table or as JSON, on standard output."""
     from bestarm.report.failing import failures
-    from bestarm.report.words import cost, rich_table, sentences
+    from bestarm.report.verdict import sentences
+    from bestarm.report.words import cost, rich_table
 
     console = Console()
     if as_json:
         console.file.write(result.to_json() + "\n")
     else:
         answer, *rest = map(as_typed, sentences(result))
-        console.print(Text.assemble((answer, "bold"), *(f" {sentence}" for sentence in rest)), highlight=False)
-        for sentence in (cost(result), *failures(result)):
-            console.print(sentence, highlight=False, markup=False)
+        console.print(Text(answer, "bold"))
+        for sentence in [*rest, cost(result), *failures(result)]:
+            console.print(Text(sentence))
         console.print(rich_table(result))
 
 
@@ -156,7 +158,8 @@ def check_page(page: Path | None) -> None:
 
 def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
     """Say how a saved race goes on that has no answer yet."""
-    if store is not None and not result.answered:
+    used_up = result.reason == "ran out of items" and result.settings.items == "pool"
+    if store is not None and not result.answered and not used_up:
         more = " --max-evaluations MORE" if result.reason == "budget" else ""
         remark(f"to continue: bestarm resume {store}{more}")
 

@@ -39,9 +39,10 @@ def commands(
 ) -> None:
     """Which program is best? Runs them without a shell, on the same items, in a random order inside each round.
 
-    For times, items are drawn again and again; equally fast programs never end without a budget or `--epsilon`.
+    For times, items are drawn again and again, and the best program is faster than every other on more runs than
+    slower (`--criterion mean`: on average). Equally fast programs never end without a budget or `--epsilon`.
 
-    Fastest: `bestarm commands "gzip -kc {item}" "xz -kc {item}" --items files.txt --epsilon 0.001`
+    Fastest: `bestarm commands "gzip -kc {item}" "xz -kc {item}" --items files.txt --epsilon 0.1`
 
     Best by what it prints: `bestarm commands "./a {item}" "./b {item}" --items cases.txt --score stdout`
     """

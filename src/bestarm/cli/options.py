@@ -10,9 +10,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from bestarm.cli.app import remark
+from bestarm.comparisons.evidence import Criterion
 from bestarm.inputs.files import read_table
 from bestarm.inputs.items import STDIN
-from bestarm.inputs.options import OnError, Options
+from bestarm.inputs.options import OnError, Options, Target
 from bestarm.inputs.tables import Missing, ScoreTable
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -33,6 +34,13 @@ MaxEvaluations = Annotated[
     int | None,
     typer.Option(help="Stop, undecided, before exceeding this many evaluations (those of a saved race included)."),
 ]
+TargetOption = Annotated[
+    Target | None,
+    typer.Option(
+        help="What the answer is about: the items themselves (the default with bounds), or the population that they "
+        "are a random sample of."
+    ),
+]
 RaceFile = Annotated[Path, typer.Argument(help="A saved race, finished or not.")]
 
 
@@ -42,12 +50,20 @@ class Aim:
 
     delta: Delta = 0.05
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="For times, costs and losses.")] = False
+    criterion: Annotated[
+        Criterion | None,
+        typer.Option(
+            help="What the best arm is: that with the best mean, or the one that wins against every other on more "
+            "items than it loses, however much."
+        ),
+    ] = None
     epsilon: Annotated[
         float, typer.Option(help="Stop once the leader is shown to be at most this far from the best.")
     ] = 0.0
     indifference_zone: Annotated[
         float, typer.Option(help="Assume that the best leads by at least this much; otherwise nothing is guaranteed.")
     ] = 0.0
+    target: TargetOption = None
     seed: Seed = 0
 
 
@@ -55,6 +71,13 @@ class Aim:
 class Course:
     """How far a race may go, what follows from failures, and where it is kept."""
 
+    replace: Annotated[
+        bool | None,
+        typer.Option(
+            "--replace/--no-replace",
+            help="Draw items with replacement, and evaluate them anew each time: for scores that differ when repeated.",
+        ),
+    ] = None
     max_evaluations: MaxEvaluations = None
     retries: Annotated[int, typer.Option(help="How often a failed evaluation is tried again.")] = 0
     on_error: Annotated[
@@ -84,6 +107,9 @@ class Columns:
     item_column: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
     arm_column: Annotated[str | None, typer.Option(help="For a long table: the column that holds the arms.")] = None
     score_column: Annotated[str | None, typer.Option(help="For a long table: the column that holds the scores.")] = None
+    group_column: Annotated[
+        str | None, typer.Option(help="The column that holds the groups of the items, where items belong together.")
+    ] = None
     missing: Annotated[
         Missing,
         typer.Option(
@@ -94,7 +120,11 @@ class Columns:
     def read(self, path: Path) -> ScoreTable:
         """The scores in a file."""
         return read_table(
-            path, item_column=self.item_column, arm_column=self.arm_column, score_column=self.score_column
+            path,
+            item_column=self.item_column,
+            arm_column=self.arm_column,
+            score_column=self.score_column,
+            group_column=self.group_column,
         )
 
 

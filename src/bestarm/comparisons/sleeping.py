@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bestarm.board import FOREVER
 
-# Chosen by benchmarks/power_one.py: see there for the figures behind them.
+# What they cost on score tables, and what they find: benchmarks/power_one.py. The optimum is flat.
 RESERVE = 1 / 16  # the share of the wealth that is kept for bets that sleep
 HALVING = 0.5  # each bet is so much smaller than the one before it,
 FADING = 0.5  # and has so much less weight

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.board import FOREVER, ROUNDS, Wealth, WealthRule, new_folio, new_purse, with_bet
-from bestarm.comparisons.evidence import TRIED, Criterion, Evidence, Goal, first_round, shared_rounds
-from bestarm.comparisons.sleeping import Sleeper, asleep, sleeper
+from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round, shared_rounds
+from bestarm.comparisons.sleeping import Sleeper, asleep, mixture, sleeper
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
@@ -132,20 +132,36 @@ class WealthEvidence(Evidence):
         evidence like its square: ``n`` rounds are worth ``n M / (M - n)`` independent ones.
         """
         (a, shares_a), (b, shares_b) = _in_groups(ahead), _in_groups(behind)
-        differences = (np.subtract.outer(a, b) + shift) * self.rule.scale
-        growth = np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in self._betting.bets])
-        logs = np.log(np.array(self._betting.weights))[:, None] + growth[:, None] * TRIED
+        differences = np.subtract.outer(a, b)
+        differences = ((np.sign(differences) if self.rule.signs else differences) + shift) * self.rule.scale
+        bets = mixture(np.array(self._betting.bets), np.array(self._betting.weights), self._betting.reserve, LONGEST)
+        growth = np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in bets.bets])
+        logs = np.log(bets.weights)[:, None] + growth[:, None] * TRIED
         rounds = first_round(np.logaddexp.reduce(logs, axis=0) >= np.log(self.rule.threshold))
         return rounds if self.rule.pool == 0 else self.rule.pool / (self.rule.pool / rounds + 1.0)
 
     def forget(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
+        super().forget(arm)
         for bets in (self.state.purse, self.state.near):
             if arm < len(bets.total):  # a purse that is not used has one row
                 bets.log_wealth[:, :, arm] = -np.inf
                 bets.wealth[:, :, arm] = 0.0
                 bets.asleep[:, arm] = 0.0
                 bets.total[:, arm] = 0.0
+
+    def beaten_by_others(self, arm: int) -> bool:
+        """Whether the wealth against an arm that is out is enough without what was lost with arms disqualified later.
+
+        The wealth against it has stayed as it was when it left. Where it was settled at the end of a pool, who beat it
+        says all.
+        """
+        if not self.forgotten or self.board.beaten_round[arm] == self.rule.pool:
+            return super().beaten_by_others(arm)
+        sums, others = self.state.sums[arm], np.arange(self.board.arms.size)
+        ahead = (sums > 0.0) | ((sums == 0.0) & (others < arm)) if self.rule.zone > 0.0 else others != arm
+        wealth = self.state.purse.total[arm, : others.size][ahead].sum()
+        return bool(wealth >= self.rule.threshold * (1.0 - 1e-9))
 
 
 def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

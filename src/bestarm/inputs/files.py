@@ -26,6 +26,7 @@ def read_table(
     item_column: str | None = None,
     arm_column: str | None = None,
     score_column: str | None = None,
+    group_column: str | None = None,
 ) -> ScoreTable:
     """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
 
@@ -34,6 +35,8 @@ def read_table(
     counts the rows (ten or more).
 
     Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score.
+
+    ``group_column`` names the column that holds the groups of the items, where items belong together.
     """
     path, item, arm, score = Path(path), item_column, arm_column, score_column
     try:
@@ -45,14 +48,15 @@ def read_table(
         raise ValueError(f"the columns of {path} must have different names, but {twice!r} appears more than once")
     if not rows:
         raise ValueError(f"{path} has no rows: there must be one for each {'score' if arm else 'item'}")
-    for name in filter(None, (item, arm, score)):
+    for name in filter(None, (item, arm, score, group_column)):
         if name not in header:
             raise ValueError(f"{path} has no column {name!r}: its columns are {', '.join(header)}")
     try:
         if arm is None and score is None:
-            return _wide(header, rows, item)
+            return _wide(header, rows, item, group_column)
         if item is not None and arm is not None and score is not None:
-            return _long(header, rows, item, arm, score)
+            table = _long(header, rows, item, arm, score)
+            return table if group_column is None else _with_groups(table, header, rows, item, group_column)
     except ValueError as error:
         long = "" if arm or "must be a number" not in str(error) else LONG
         raise ValueError(f"{path}: {error}{long}") from error
@@ -141,7 +145,11 @@ READERS: dict[str, Callable[[Path], tuple[list[str], list[Cells]]]] = {
 }
 
 
-def _wide(header: list[str], rows: list[Cells], item: str | None) -> ScoreTable:
+def _wide(header: list[str], rows: list[Cells], item: str | None, group: str | None) -> ScoreTable:
+    if group is not None:
+        at = header.index(group)
+        table = _wide([*header[:at], *header[at + 1 :]], [[*row[:at], *row[at + 1 :]] for row in rows], item, None)
+        return ScoreTable(table.arms, table.items, table.scores, tuple(row[at] for row in rows))
     names_at = header.index(item) if item is not None else _names_at(header, rows)
     arms = [k for k in range(len(header)) if k != names_at]
     items = [str(k) for k in range(1, len(rows) + 1)] if names_at is None else [str(row[names_at]) for row in rows]
@@ -203,3 +211,14 @@ def _long(header: list[str], rows: list[Cells], item: str, arm: str, score: str)
         filled[place] = True
         scores[place] = to_score(row[score_at], number, score)
     return ScoreTable(tuple(arms), tuple(items), scores)
+
+
+def _with_groups(table: ScoreTable, header: list[str], rows: list[Cells], item: str, group: str) -> ScoreTable:
+    """A long table with the groups of its items, which must be the same in all rows of an item."""
+    item_at, group_at = header.index(item), header.index(group)
+    groups: dict[str, Any] = {}
+    for number, row in enumerate(rows, start=1):
+        name, label = str(row[item_at]), row[group_at]
+        if groups.setdefault(name, label) != label:
+            raise ValueError(f"row {number} puts item {name!r} into group {label!r}, but it was in {groups[name]!r}")
+    return ScoreTable(table.arms, table.items, table.scores, tuple(groups[name] for name in table.items))

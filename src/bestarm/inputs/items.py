@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_count
 from bestarm.inputs.arms import ADDRESS
+from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.texts import short
 
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
 
-Kind = Literal["pool", "stream", "seeds"]
+Kind = Literal["pool", "drawn", "stream", "seeds"]  # drawn: from a list, with replacement
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,29 @@ class Items:
     order: Iterator[Any]
     n_items: int | None = None
     digest: str | None = None
+    sizes: tuple[int, ...] | None = None  # of the groups of a pool, in the order of the rounds
+
+    @property
+    def n_rounds(self) -> int | None:
+        """The number of rounds after which the items are used up; None where they never are."""
+        if self.kind != "pool":
+            return None
+        return self.n_items if self.sizes is None else len(self.sizes)
 
 
-def items_in_order(items: Sequence[Any] | Iterable[Any] | None, seed: int) -> Items:
-    """A sequence is a finite pool in random order, an iterator a stream, None a fresh seed for each round."""
+def items_in_order(
+    items: Sequence[Any] | Iterable[Any] | None, seed: int, replace: bool = False, groups: Groups | None = None
+) -> Items:
+    """A sequence is a finite pool in random order, an iterator a stream, None a fresh seed for each round.
+
+    With ``replace`` the items of a sequence are drawn again and again; with ``groups`` a round has a whole group.
+    """
     check_count("seed", seed, least=0)
+    if replace and not hasattr(items, "__len__"):
+        raise ValueError(f"replace=True draws from a list of items, got {short(repr(items))}")
+    if groups is not None and (replace or not hasattr(items, "__len__")):
+        with_what = "replace=True" if replace else short(repr(items))
+        raise ValueError(f"groups are those of a list of items that is used without replacement, got {with_what}")
     if items is None:
         return Items("seeds", fresh_seeds(seed))
     if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
@@ -46,10 +65,22 @@ def items_in_order(items: Sequence[Any] | Iterable[Any] | None, seed: int) -> It
             raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
         return Items("stream", iter(items))
     pool = items if isinstance(items, Sequence) else _listed(items)
+    if replace:
+        return Items("drawn", drawn(pool, seed), len(pool), digest(full_text(item) for item in pool))
     if len(pool) < 2:
         raise ValueError(f"items must hold at least two items, got {len(pool)}")
+    if groups is not None:
+        return _in_groups(pool, groups, seed)
     order = shuffled(len(pool), seed).tolist()
     return Items("pool", (pool[k] for k in order), len(pool), digest(full_text(item) for item in pool))
+
+
+def _in_groups(pool: Sequence[Any], groups: Groups, seed: int) -> Items:
+    """The groups of a pool in random order."""
+    parts = grouped_items(pool, groups)
+    order = [parts[k] for k in shuffled(len(parts), seed).tolist()]
+    texts = (full_text(item) for part in parts for item in (part.label, *part.items))
+    return Items("pool", iter(order), len(pool), digest(texts), tuple(len(part.items) for part in order))
 
 
 def _listed(items: Any) -> list[Any]:
@@ -62,12 +93,10 @@ def shuffled(n_items: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(np.random.SeedSequence(seed)).permutation(n_items)
 
 
-def drawn(items: Iterable[Any], seed: int) -> Iterator[Any]:
+def drawn(pool: Sequence[Any], seed: int) -> Iterator[Any]:
     """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
-    check_count("seed", seed, least=0)
-    pool = [] if isinstance(items, str | bytes | Mapping | set | frozenset) else list(items)
     if not pool:
-        raise ValueError(f"items must be a sequence of at least one item, got {items!r}")
+        raise ValueError("items must hold at least one item, got none")
     luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
     return (luck.choice(pool) for _ in count())
 
@@ -76,6 +105,8 @@ def full_text(item: Any) -> str:
     """An item as text, the same in every run: JSON where it can be, its repr without addresses where it cannot."""
     if isinstance(item, str):
         return item
+    if isinstance(item, Group):
+        return item.label
     if type(item) is int:  # seeds, one per round
         return str(item)
     try:

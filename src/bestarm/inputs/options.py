@@ -3,24 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
-from bestarm.checks import check_at_least, check_bounds, check_count, check_delta
-from bestarm.comparisons import Betting, Comparison, StudentMixture
+from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_delta
+from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
 from bestarm.comparisons.checks import check_adapts, check_comparison
+from bestarm.comparisons.evidence import Criterion
 from bestarm.comparisons.student_mixture import MIN_ROUNDS
+from bestarm.inputs.groups import Groups
 from bestarm.inputs.plain import check_algorithm
 
 if TYPE_CHECKING:
     from bestarm.racing.store import Store
 
 OnError = Literal["raise", "worst", "disqualify"]
+Target = Literal["items", "population"]
 DELTA = 0.05
 MOST_DELTA = 0.5  # more is nearly always a confidence, given by mistake
 
 
 class _Aim(TypedDict, total=False):
+    criterion: Criterion | None
+    target: Target | None
     delta: float | None
     epsilon: float | None
     indifference_zone: float | None
@@ -38,6 +43,7 @@ class _Course(TypedDict, total=False):
     bounds: tuple[float, float] | None
     on_error: OnError
     store: "str | Path | Store | None"
+    replace: bool | None
 
 
 class PlanOptions(_Aim, total=False):
@@ -59,6 +65,7 @@ class RaceOptions(_Aim, _Test, _Course, total=False):
 
     lower_is_better: bool
     rounds_in_flight: int | None
+    groups: Groups | None
 
 
 @dataclass(frozen=True)
@@ -68,10 +75,14 @@ class Options:
     delta: float | None = None
     bounds: tuple[float, float] | None = None
     lower_is_better: bool = False
+    criterion: Criterion | None = None
     epsilon: float | None = None
     indifference_zone: float | None = None
     max_evaluations: int | None = None
     rounds_in_flight: int | None = None
+    target: Target | None = None
+    replace: bool | None = None
+    groups: Groups | None = None
     on_error: OnError = "raise"
     store: "str | Path | Store | None" = None
     seed: int = 0
@@ -80,6 +91,7 @@ class Options:
     min_rounds: int | None = None
     # What those who evaluate add: users cannot give them.
     usual_in_flight: int = 1
+    own_range: bool = False  # the bounds are the range of a recorded table
     origin: Mapping[str, Any] | None = None  # where a race came from, kept in its store for `bestarm resume`
 
 
@@ -106,11 +118,14 @@ def checked_aim(options: Options) -> tuple[float, float, float]:
 
 
 def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
-    """The algorithm given; or the comparison given, or the one that fits the scores, on these items."""
+    """The algorithm given; or the comparison given, or the one that fits the scores, on these items.
+
+    Where the target is the population the items are a sample: a comparison is not told of the pool.
+    """
     if options.algorithm is not None:
         return _given_algorithm(options, options.algorithm)
     delta, epsilon, zone = checked_aim(options)
-    comparison = _comparison(options, pool)
+    comparison = _comparison(options, None if options.target == "population" else pool)
     if comparison.role == "pairs":
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
     if zone:
@@ -121,17 +136,30 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
 def _comparison(options: Options, pool: int | None) -> Comparison:
     """The comparison, told what the race knows: the interval of the scores and the number of items."""
     bounds = None if options.bounds is None else check_bounds(options.bounds)
+    if options.criterion is not None:
+        check_choice("criterion", options.criterion, get_args(Criterion))
     if options.min_rounds is not None:
-        check_count("min_rounds", options.min_rounds, least=2)
-        if options.comparison is not None or bounds is not None:
-            test = f"{options.comparison!r}" if options.comparison is not None else "the test for scores in bounds"
-            raise ValueError(f"min_rounds is a setting of StudentMixture, got {options.min_rounds} with {test}")
+        _check_min_rounds(options, options.min_rounds)
+    if options.comparison is None and options.criterion == "wins":
+        return Wins(bounds, pool=pool)
     if options.comparison is None:
         gaussian = StudentMixture(min_rounds=MIN_ROUNDS if options.min_rounds is None else options.min_rounds)
         return gaussian if bounds is None else Betting(bounds, pool=pool)
     check_comparison(options.comparison)
     check_adapts(options.comparison)
     return options.comparison.adapted(bounds, pool)
+
+
+def _check_min_rounds(options: Options, min_rounds: int) -> None:
+    """Refuse a first look where the test has none."""
+    check_count("min_rounds", min_rounds, least=2)
+    test = None if options.comparison is None else repr(options.comparison)
+    if test is None and options.criterion == "wins":
+        test = "criterion='wins'"
+    elif test is None and options.bounds is not None:
+        test = "the test for scores in bounds"
+    if test is not None:
+        raise ValueError(f"min_rounds is a setting of StudentMixture, got {min_rounds} with {test}")
 
 
 def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:

@@ -55,6 +55,8 @@ def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item
 
 def raised_outcome(error: Exception, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
     """What an exception means: a failure, or the score that it counts as."""
+    if isinstance(error, EvaluationError):  # of one item of a group
+        return error
     failure = failed_call(name, item, error)
     if not isinstance(error, ScoredError):
         return failure
@@ -84,7 +86,7 @@ def failed_call(name: str, item: Any, error: Exception) -> EvaluationError:
     return failure
 
 
-def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
+def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> float | EvaluationError:
     """The value as a float, or the failure that it is not a finite number within the bounds.
 
     What is out of bounds by no more than rounding counts as the bound.
@@ -100,7 +102,7 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
     return score if bounds is None or bounds[0] <= score <= bounds[1] else _beyond(score, bounds, name, item)
 
 
-def _beyond(score: float, bounds: tuple[float, float], name: str, item: Any) -> Outcome:
+def _beyond(score: float, bounds: tuple[float, float], name: str, item: Any) -> float | EvaluationError:
     """The bound, if a score beyond it is so by rounding alone; else the error that the bounds are wrong."""
     low, high = rounding_of(bounds)
     if low <= score <= high:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_choice, rounding_of
 from bestarm.inputs.arms import race_arms
+from bestarm.inputs.groups import group_labels, members
 from bestarm.inputs.texts import counted
 from bestarm.values import equal_values
 
@@ -19,11 +20,15 @@ ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
-    """Recorded scores: one row per item, one column per arm; NaN where a score is missing."""
+    """Recorded scores: one row per item, one column per arm; NaN where a score is missing.
+
+    ``groups`` holds the group of each item, where items belong together.
+    """
 
     arms: tuple[str, ...]
     items: tuple[str, ...]
     scores: NDArray[np.float64]
+    groups: tuple[Any, ...] | None = None
 
     __eq__ = equal_values
     __hash__ = None  # type: ignore[assignment]
@@ -35,6 +40,8 @@ class ScoreTable:
         object.__setattr__(self, "arms", tuple(self.arms))
         object.__setattr__(self, "items", tuple(self.items))
         object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
+        if self.groups is not None:
+            object.__setattr__(self, "groups", tuple(group_labels(self.items, self.groups)))
         race_arms(self.arms)  # refuses empty, duplicated or single names
         if self.scores.shape != (len(self.items), len(self.arms)):
             shape = f"{len(self.items)} items and {len(self.arms)} arms"
@@ -52,17 +59,54 @@ class ScoreTable:
             )
 
 
-def score_table(frame: Any, arms: Sequence[str] | None = None) -> ScoreTable:
-    """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists."""
+def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Sequence[Any] | None = None) -> ScoreTable:
+    """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists.
+
+    ``groups`` are the groups of the rows, or the name of the column that holds them.
+    """
+    if groups is None:
+        return _ungrouped(frame, arms)
+    if not isinstance(groups, str):
+        table = _ungrouped(frame, arms)
+        return ScoreTable(table.arms, table.items, table.scores, tuple(groups))
+    names = _column_names(frame)
+    if isinstance(frame, ScoreTable) or names is None or groups not in names:
+        have = "no names" if names is None else ", ".join(map(str, names))
+        raise ValueError(f"groups must name a column of the table, got {groups!r} (its columns have {have})")
+    labels = frame[groups]
+    table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
+    plain = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
+    return ScoreTable(table.arms, table.items, table.scores, tuple(plain))
+
+
+def _column_names(frame: Any) -> list[Any] | None:
+    """The names of the columns of a table, if it has any."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    names = getattr(frame, "column_names", None)
+    names = getattr(frame, "columns", None) if names is None else names
+    return None if names is None else list(names)
+
+
+def by_group(table: ScoreTable) -> tuple[ScoreTable, tuple[int, ...] | None]:
+    """A table with one row per group, the mean over its items, and the sizes of the groups, if there are any."""
+    if table.groups is None:
+        return table, None
+    places = members(table.groups)
+    means = np.array([table.scores[part].mean(axis=0) for part in places.values()])
+    sizes = tuple(len(part) for part in places.values())
+    return ScoreTable(table.arms, tuple(map(str, places)), means), sizes
+
+
+def _ungrouped(frame: Any, arms: Sequence[str] | None) -> ScoreTable:
+    """The scores alone."""
     if isinstance(frame, str | Path):
         raise TypeError(f"scores must be a table, got the text {str(frame)!r}: read a file with bestarm.read_table")
     if isinstance(frame, ScoreTable):
         if arms is not None:
             raise ValueError("this table already has column names: leave arms= out")
         return frame
-    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    if isinstance(frame, Mapping):
-        names = list(frame)
+    names = _column_names(frame)
     if names is None:
         return _of_array(frame, arms)
     if arms is not None:
@@ -151,12 +195,13 @@ def without_gaps(
         whole = np.flatnonzero(~gaps.any(axis=1))
         if whole.size == 0:
             raise ValueError("every row of the table has a missing cell: no items are left to compare on")
-        return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole])
+        kept = None if table.groups is None else tuple(table.groups[row] for row in whole)
+        return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole], kept)
     if missing == "worst":
         if bounds is None:
             raise ValueError("missing='worst' needs bounds=(low, high): without them there is no worst score")
         worst = bounds[1] if lower_is_better else bounds[0]
-        return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores))
+        return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores), table.groups)
     row, column = (int(place) for place in np.argwhere(gaps)[0])
     raise ValueError(
         f"cells are missing: {int(gaps.sum()):,} of {gaps.size:,} (the first in row {row + 1}, column "
@@ -177,4 +222,4 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> Score
             f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}) (the first in row "
             f"{row + 1}, column {table.arms[column]!r}: {float(table.scores[row, column])!r}): give wider bounds"
         )
-    return ScoreTable(table.arms, table.items, np.clip(table.scores, *bounds))
+    return ScoreTable(table.arms, table.items, np.clip(table.scores, *bounds), table.groups)

@@ -68,8 +68,8 @@ def plan(
         best arm over the next would be found, were the pilot's best column raised or lowered (and clipped to the
         bounds) so that it leads by so much
     repetitions : simulated races; fewer where they are long
-    options : ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``min_rounds`` of the race that is
-        planned; ``seed`` of the resampling
+    options : ``criterion``, ``target``, ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``,
+        ``min_rounds`` of the race that is planned; ``seed`` of the resampling
 
     """
     *_, refined = refining_plans(

@@ -5,8 +5,10 @@ The calls themselves, `race`, `race_table`, `race_commands`, `Race` and `load_re
 
 from bestarm.racing.failures import FailureCount
 from bestarm.racing.outcome import ArmRecord, Disqualification
+from bestarm.racing.population import ForPopulation
 from bestarm.racing.record import Record, RoundRow, ScoreRow
 from bestarm.racing.settings import RaceSettings
+from bestarm.racing.shape import Shape
 from bestarm.racing.store import Store, StoredRace
 from bestarm.racing.summary import Standing
 
@@ -14,10 +16,12 @@ __all__ = [
     "ArmRecord",
     "Disqualification",
     "FailureCount",
+    "ForPopulation",
     "RaceSettings",
     "Record",
     "RoundRow",
     "ScoreRow",
+    "Shape",
     "Standing",
     "Store",
     "StoredRace",

@@ -13,13 +13,13 @@ from bestarm.inputs.arms import race_arms
 from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
-from bestarm.inputs.plain import FORMAT, as_written, not_plain
+from bestarm.inputs.plain import FORMAT, not_plain
 from bestarm.inputs.programs import changed_measure
 from bestarm.inputs.scores import Outcome, is_failure, told_outcome
 from bestarm.inputs.texts import counted
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import difference, race_settings, start_game
+from bestarm.racing.settings import as_begun, difference, race_settings, start_game
 from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
 from bestarm.racing.store import Store, StoredRace, check_stored
@@ -80,12 +80,13 @@ class Race(Generic[Arm]):
 
     def _begin(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
         self.entrants = race_arms(arms)
-        given = items_in_order(items, options.seed)
+        given = items_in_order(items, options.seed, bool(options.replace), options.groups)
         settings, n_arms = race_settings(options, given, digest(self.entrants.names)), len(self.entrants.names)
         usual = options.rounds_in_flight is None and settings.rounds_in_flight > 1
         if usual and not settings.algorithm.start(n_arms).works_ahead:
             settings = replace(settings, rounds_in_flight=1)
-        self.state = RaceState(start_game(settings, n_arms, options.bounds), settings, given.order)
+        game = start_game(settings, n_arms, options)
+        self.state = RaceState(game, settings, given.order)
         self._store: Store | None = None
         if options.store is None:
             self.state.decide()
@@ -274,14 +275,12 @@ class Race(Generic[Arm]):
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
         before = check_stored(store, stored.settings)
-        if options.rounds_in_flight is None:
-            self.state.settings = replace(self.state.settings, rounds_in_flight=before["rounds_in_flight"])
+        begun = as_begun(self.state.settings, before, options.rounds_in_flight is None)
+        if begun.algorithm != self.state.settings.algorithm:
+            self.state.game = start_game(begun, len(self.arms), options)
+        self.state.settings = begun
         if self.state.settings.hashed_seeds and not before["hashed_seeds"]:
             self.state.use_seeds_in_progression()
-        written = as_written(self.state.settings.algorithm, before["algorithm"])
-        if written != self.state.settings.algorithm:
-            self.state.settings = replace(self.state.settings, algorithm=written)
-            self.state.game = start_game(self.state.settings, len(self.arms), options.bounds)
         now = self.state.settings.to_plain()
         if stored.arms != self.entrants.names:
             arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from bestarm.inputs.items import drawn
 from bestarm.inputs.options import CommandOptions, Options, known_options
 from bestarm.inputs.programs import TIMEOUT, Command, Commands, Measure, Measured
 from bestarm.racing.evaluation import Evaluation
@@ -28,9 +27,10 @@ def race_commands(
     """Which program is best? Runs them on the same items, one after the other, in a random order inside each round.
 
     What disturbs a machine for a while disturbs all programs of a round, and cancels in their differences. The
-    guarantee is that of `bestarm.race`; times have no natural bounds, so for them differences must be nearly Gaussian.
-    Programs that are equally fast, or all reach the time-out, are never told apart: give ``epsilon`` or
-    ``max_evaluations``.
+    guarantee is that of `bestarm.race`. Times are compared by wins: the best program is faster than every other on more
+    runs than slower, whatever the outliers of the machine. ``criterion="mean"`` asks for the smallest mean time (times
+    above the time-out count as that), and assumes nearly Gaussian differences. Programs that are equally fast are never
+    told apart: give ``epsilon`` or ``max_evaluations``.
 
     Parameters
     ----------
@@ -44,8 +44,9 @@ def race_commands(
     folder : where the programs run; by default the current folder
     lower_is_better : by default True for times, False otherwise
     retries, progress : as in `bestarm.race`
-    options : ``delta``, ``bounds``, ``epsilon``, ``indifference_zone``, ``max_evaluations``, ``on_error``, ``store``,
-        ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`
+    options : ``criterion``, ``delta``, ``bounds``, ``epsilon``, ``indifference_zone``, ``target``, ``replace``,
+        ``max_evaluations``, ``on_error``, ``store``, ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in
+        `bestarm.race`
 
     """
     measure = Measure(score, timeout, None if folder is None else str(folder))
@@ -61,8 +62,11 @@ def run_commands(
 ) -> RaceResult[str]:
     """Race programs in a random order inside each round, times on items drawn with replacement."""
     parsed = measure.of(commands, items is not None)
-    if measure.score == "time" and items is not None and hasattr(items, "__len__"):
-        items = drawn(items, options.seed)
+    timed = measure.score == "time"
+    if timed and options.criterion is None and options.comparison is None and options.algorithm is None:
+        options = replace(options, criterion="wins")
+    if options.replace is None:
+        options = replace(options, replace=timed and hasattr(items, "__len__"))
     shuffled = replace(execution, evaluation=replace(execution.evaluation, shuffled=True))
     return run_race(shuffled, parsed, items, options)
 

@@ -17,7 +17,9 @@ from bestarm.inputs.options import Options
 from bestarm.inputs.scores import Outcome, failed_call, is_failure
 from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
+from bestarm.racing.grouped import over_groups
 from bestarm.racing.result import RaceResult
+from bestarm.racing.summary import warn_of
 from bestarm.report.live import display
 
 USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds per arm
@@ -52,6 +54,8 @@ def run_race(
     ahead = USUAL_IN_FLIGHT if awaited or execution.executor is not None else 1
     race: Race[Arm] = Race.begun(arms, items, replace(options, usual_in_flight=ahead))
     evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
+    if options.groups is not None:
+        evaluation = replace(evaluation, function=over_groups(evaluation))
     with race, display(race.standing, execution.progress) as show, _interruptible() as pausing:
         runner = _Runner(race, evaluation, show, pausing)
         try:
@@ -66,7 +70,9 @@ def run_race(
                 runner.one_by_one()
         except KeyboardInterrupt:
             return replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
-        return race.result()
+        result = race.result()
+    warn_of(result, race.state.game)
+    return result
 
 
 class Pausing:

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal
+from typing import Any, Generic, Literal
 
 from bestarm.algorithms import Elimination, Reason
 from bestarm.algorithms.statements import Arm
+from bestarm.inputs.texts import hashable, name_of
 from bestarm.racing.replay import Failure
 from bestarm.values import equal_values, hash_of_values
 
 Status = Literal["best", "within epsilon", "tied", "leader", "candidate", "out", "disqualified"]
-
-
-TIE = 1e-12  # means over a whole pool that differ by no more are equal up to rounding
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,21 @@ class Outcome:
     def failure(self, arm: int) -> Failure | None:
         """How an arm was disqualified, if it was."""
         return next((failure for failure in self.failures if failure.arm == arm), None)
+
+    @property
+    def disqualifying(self) -> dict[int, dict[int, str]]:
+        """By round and arm: the failures that disqualified somebody."""
+        failures: dict[int, dict[int, str]] = {}
+        for failure in self.failures:
+            failures.setdefault(failure.round, {})[failure.arm] = failure.text
+        return failures
+
+    def compared(self, n_rounds: int) -> list[tuple[int, int, int]]:
+        """The pairs that decided something: who left, against whom, in which round; at the end the closest rival."""
+        pairs = [(out.arm, out.by, out.round) for out in self.eliminations]
+        if self.leader is not None and len(self.candidates) > 1:
+            pairs.append((self.candidates[1], self.leader, n_rounds))
+        return pairs
 
     def status(self, arm: int, reason: Reason) -> Status:
         """What an arm is in a race that ended for this reason: gone, a candidate, or the answer."""
@@ -93,3 +106,12 @@ class ArmRecord(Generic[Arm]):
     beaten_by: Arm | None
     margin: float | None
     failure: str | None
+
+
+def labelled(arms: tuple[Arm, ...], out: Elimination[int]) -> Elimination[Arm]:
+    """An elimination with the labels of the arms in place of their numbers."""
+    key: list[Any] = [label if hashable(label) else name_of(label) for label in arms]
+    if len(set(key)) < len(key):  # 1, 1.0 and True are one key
+        key = [name_of(label) for label in arms]
+    weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
+    return Elimination(arms[out.arm], out.round, arms[out.by], out.margin, weights)

@@ -8,7 +8,9 @@ from typing import Any
 from bestarm.algorithms import Algorithm
 from bestarm.algorithms.statements import Arm
 from bestarm.comparisons import Comparison
-from bestarm.inputs.options import OnError, Options
+from bestarm.comparisons.evidence import Criterion
+from bestarm.inputs.groups import Groups
+from bestarm.inputs.options import OnError, Options, Target
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
@@ -23,8 +25,12 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     delta: float | None = None,
     bounds: tuple[float, float] | None = None,
     lower_is_better: bool = False,
+    criterion: Criterion | None = None,
     epsilon: float | None = None,
     indifference_zone: float | None = None,
+    target: Target | None = None,
+    replace: bool | None = None,
+    groups: Groups | None = None,
     max_evaluations: int | None = None,
     executor: Executor | None = None,
     rounds_in_flight: int | None = None,
@@ -52,16 +58,28 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     evaluate : ``evaluate(arm, item)`` returns one score, or with ``jointly=True`` ``evaluate(arms, item)`` those of all
         arms it is given (a sequence in their order, or a mapping); may be ``async def``
     arms : what to choose from: names or other objects; or a mapping of names to what `evaluate` is given for them
-    items : a sequence is a finite pool, shuffled by the seed and used without replacement; with bounds the answer is
-        about the mean over it (without bounds its items count as a sample; once all are used, the means over the pool
-        are known exactly). Any other iterable is a stream. None gives each round a fresh seed, below 2**32
+    items : a sequence is a finite pool, shuffled by the seed and used without replacement (unless ``replace``); any
+        other iterable is a stream. None gives each round a fresh seed, below 2**32
     delta : accepted probability of a wrong answer; 0.05 unless given
     bounds : the interval that all scores lie in, if there is one: the guarantee then needs no other assumption about
         their distribution
     lower_is_better : for times, costs and losses
+    criterion : what the best arm is. ``"mean"``, unless given: that with the best mean score. ``"wins"``: the arm that
+        is better than every other on more items than worse, however much. This assumes nothing about the scores;
+        epsilon, zone and leads are then shares of items, won minus lost (`bestarm.comparisons.Wins`)
     epsilon : stop once the leader is shown to be at most this far from the best
     indifference_zone : assume that the best leads by at least this much; if it does not, nothing is guaranteed.
         Smaller leads are not told apart, so that races between equal arms end
+    target : what the answer is about, for a sequence of items. ``"items"``: the mean over them, of the scores as they
+        come out here; the default with bounds, which it needs. ``"population"``: the law that they are a random sample
+        of; the default without bounds. If the items run out first, that is undecided. ``result.for_population`` is
+        there for both
+    replace : draw from the sequence with replacement, and evaluate an item anew each time: for scores that differ when
+        an evaluation is repeated (sampled answers, times). The answer is about the expected scores on these items
+    groups : where items of one document, template or author are not independent of each other: the group of each item
+        (one label per item), or a function from an item to it. A round then takes a whole group, and its score is the
+        mean over the items of the group. For the mean over these items a group counts by its size; for the population,
+        which is then one of groups, all groups count the same
     max_evaluations : stop, undecided, before exceeding this many evaluations
     executor : any `concurrent.futures.Executor`: threads, processes, Dask's ``Client.get_executor()``
     rounds_in_flight : how many rounds are evaluated at a time: the arms of round ``r`` are decided from the rounds up
@@ -101,8 +119,12 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
         delta=delta,
         bounds=bounds,
         lower_is_better=lower_is_better,
+        criterion=criterion,
         epsilon=epsilon,
         indifference_zone=indifference_zone,
+        target=target,
+        replace=replace,
+        groups=groups,
         max_evaluations=max_evaluations,
         rounds_in_flight=rounds_in_flight,
         on_error=on_error,

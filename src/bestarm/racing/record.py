@@ -109,9 +109,10 @@ class Record:
         whole = (held == np.array(self._n_asked)) & (held > 0)
         return self.n_rounds if whole.all() else int(whole.argmin())
 
-    def n_asked(self, last: int) -> int:
-        """Evaluations asked for in the rounds up to the last."""
-        return int(sum(self._n_asked[:last]))
+    def n_asked(self, last: int, sizes: Sequence[int] | None = None) -> int:
+        """Evaluations asked for in the rounds up to the last; ``sizes`` are the items of each round, 1 unless given."""
+        asked = self._n_asked[:last]
+        return sum(asked) if sizes is None else sum(n * size for n, size in zip(asked, sizes, strict=False))
 
     def open(self, item: str, arms: Sequence[int]) -> int:
         """Add a round; returns the place of its first score."""

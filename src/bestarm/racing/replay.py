@@ -14,6 +14,7 @@ from bestarm.algorithms import EliminationGame, Game
 from bestarm.errors import EvaluationError, StoreError
 from bestarm.inputs.items import LONGEST_TEXT
 from bestarm.racing.record import Record
+from bestarm.racing.settings import RaceSettings
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time
 
@@ -29,26 +30,45 @@ class Failure:
     text: str
 
 
-def rewards(
-    scores: NDArray[np.float64], bounds: tuple[float, float] | None, lower_is_better: bool
-) -> NDArray[np.float64]:
-    """Scores as a game takes them: more is better. Bounded scores are reflected within their bounds."""
-    if not lower_is_better:
-        return scores
-    if bounds is None:
-        return -scores
-    low, high = bounds
-    return np.clip(low + high - scores, low, high)
+@dataclass(frozen=True)
+class Reading:
+    """How a game takes scores: more is better, and a round counts by its weight, at most 1, where rounds have one."""
+
+    lower_is_better: bool = False
+    weights: NDArray[np.float64] | None = None
+
+    def rewards(
+        self, scores: NDArray[np.float64], bounds: tuple[float, float] | None, first: int
+    ) -> NDArray[np.float64]:
+        """The rewards of rounds from the first on, one row per round, or of one round.
+
+        Bounded scores are reflected within their bounds, and weighed down towards the lower one.
+        """
+        low, high = bounds or (0.0, 0.0)
+        if self.lower_is_better:
+            scores = -scores if bounds is None else np.clip(low + high - scores, low, high)
+        if self.weights is None:
+            return scores
+        if scores.ndim == 1:
+            return np.asarray(low + self.weights[first - 1] * (scores - low))
+        return np.asarray(low + self.weights[first - 1 : first - 1 + len(scores), None] * (scores - low))
+
+
+def reading_of(settings: RaceSettings, game: Game) -> Reading:
+    """How the game of a race takes scores: the mean over all items of a pool weighs groups by their sizes."""
+    sizes = settings.group_sizes if game.guarantee.pool is not None else None
+    weights = None if sizes is None else np.array(sizes) / max(sizes)
+    return Reading(settings.lower_is_better, weights)
 
 
 def tell_round(
-    game: Game, arms: list[int], scores: NDArray[np.float64], lower_is_better: bool, gone: Set[int] = frozenset()
+    game: Game, arms: list[int], scores: NDArray[np.float64], reading: Reading, gone: Set[int] = frozenset()
 ) -> None:
     """Tell a game a round that was asked earlier: those of its arms that the game still wants.
 
     A game that does not shrink is told all of them, but for those that are ``gone``, disqualified.
     """
-    told = rewards(scores, game.bounds, lower_is_better)
+    told = reading.rewards(scores, game.bounds, game.n_rounds + 1)
     wanted = game.ask().tolist() if game.shrinks else [arm for arm in arms if arm not in gone]
     if wanted != arms:
         places = {arm: place for place, arm in enumerate(arms)}
@@ -78,7 +98,7 @@ def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Fai
     return out
 
 
-def replay(game: Game, record: Record, failures: Failures, last: int, lower_is_better: bool) -> list[Failure]:
+def replay(game: Game, record: Record, failures: Failures, last: int, reading: Reading) -> list[Failure]:
     """Play a game from where it stands through the rounds of a record up to the last; returns who was disqualified.
 
     The game may have other rules than the race had; it must want no more than was scored.
@@ -86,26 +106,26 @@ def replay(game: Game, record: Record, failures: Failures, last: int, lower_is_b
     out: list[Failure] = []
     gone = {arm for number in failures if number <= game.n_rounds for arm in failures[number]}
     for number in [*sorted(number for number in failures if game.n_rounds < number <= last), last + 1]:
-        _play(game, record, number - 1, lower_is_better, gone)
+        _play(game, record, number - 1, reading, gone)
         if number <= last:
             out += disqualify(game, number, failures[number])
             gone |= set(failures[number])
     return out
 
 
-def _play(game: Game, record: Record, last: int, lower_is_better: bool, gone: Set[int]) -> None:
+def _play(game: Game, record: Record, last: int, reading: Reading, gone: Set[int]) -> None:
     """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
     blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
     while game.n_rounds < last and not game.finished:
         first = game.n_rounds + 1
         if game.shrinks:
             scores = record.dense(first, min(last, first + BLOCK - 1), game.n_arms, blank)
-            game.play(rewards(scores, game.bounds, lower_is_better))
+            game.play(reading.rewards(scores, game.bounds, first))
         else:
-            tell_round(game, record.arms(first), record.scores(first), lower_is_better, gone)
+            tell_round(game, record.arms(first), record.scores(first), reading, gone)
 
 
-def replay_given(game: EliminationGame, record: Record, failures: Failures, lower_is_better: bool) -> None:
+def replay_given(game: EliminationGame, record: Record, failures: Failures, reading: Reading) -> None:
     """Play another game on the same record, *the arms of each round given*.
 
     What would these rules say on the same data? An arm that the race dropped is not queried from there on and stays a
@@ -115,7 +135,7 @@ def replay_given(game: EliminationGame, record: Record, failures: Failures, lowe
     for last, arms in _stretches(record):
         for gone in set(game.next_arms().tolist()) - set(arms) if not game.finished else ():
             game.withdraw(gone)
-        replay(game, record, failures, last, lower_is_better)
+        replay(game, record, failures, last, reading)
 
 
 def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
@@ -132,23 +152,23 @@ def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
         yield record.n_rounds, standing
 
 
-def race_recorded(
-    game: Game, scores: NDArray[np.float64], items: Sequence[str], lower_is_better: bool, budget: int | None = None
-) -> Record:
-    """Race on scores that are all there already, one row per item, to the end or until the budget is spent.
+def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:
+    """Race on scores that are all there already, one row per round, to the end or until the budget is spent.
 
     The record of what was asked for.
     """
-    told = rewards(scores, game.bounds, lower_is_better)
+    budget = settings.max_evaluations
+    told = reading_of(settings, game).rewards(scores, game.bounds, 1)
     if game.shrinks and budget is None:
         used = game.play(told)
         return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
-    record = Record()
+    record, spent = Record(), 0
     for row, reward, item in zip(scores, told, items, strict=True):
         if game.finished:
             break
         asked = game.ask()
-        if budget is not None and game.n_queries + asked.size > budget:
+        spent += asked.size * settings.size_of(record.n_rounds + 1)
+        if budget is not None and spent > budget:
             break
         first = record.open(item[:LONGEST_TEXT], asked.tolist())
         for place, arm in enumerate(asked.tolist(), start=first):

@@ -14,12 +14,16 @@ from bestarm.algorithms import Elimination, Game, Guarantee, Intervals, Lead, Re
 from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.arms import RaceArms
-from bestarm.inputs.texts import counted, hashable, name_of
+from bestarm.inputs.options import Target
+from bestarm.inputs.texts import counted, name_of
+from bestarm.racing.arm_records import ahead, arm_record, order
 from bestarm.racing.failures import FailureCount, failure_counts
-from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications
+from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications, labelled
+from bestarm.racing.population import ForPopulation, for_population
 from bestarm.racing.record import Record
-from bestarm.racing.replay import replay
-from bestarm.racing.settings import RaceSettings, start_game
+from bestarm.racing.replay import reading_of, replay
+from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of
+from bestarm.racing.shape import Shape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +40,8 @@ class RaceResult(Generic[Arm]):
     best : the answer; None unless the race is answered
     leader : the candidate with the best mean, answered or not; None before the first round
     candidates : the arms that may still be the best, the best mean first
+    target : what these are about: the ``"items"`` of the list, or the ``"population"`` behind it
+    for_population : candidates and regret bound for items like these
     reason : why the race ended: ``"decided"``, ``"within epsilon"`` or ``"all items used"``, which are answers;
         ``"budget"``, ``"ran out of items"`` (of a stream), ``"interrupted"``; or ``"running"``
     n_evaluations, n_rounds : evaluations asked for, and rounds that are complete
@@ -44,7 +50,8 @@ class RaceResult(Generic[Arm]):
     saved : the share of evaluations that was not needed, where the race is answered and the number of items is known
     arms, means, counts : the arms, and of each its mean and its number of items
     scores, items : all scores, one row per round and one column per arm (NaN where not asked); the items of the rows
-    warnings : given while the race ran: scores that do not look the way the test assumes
+    warnings : scores that do not look the way the test assumes, and what to do
+    shapes : where the test assumes nearly Gaussian differences, how they look for each pair that decided something
     settings : all that decides the course of the race besides its scores
     bounds : the interval that scores had to lie in, if there was one
     guarantee : what the race promises, and what it assumes
@@ -65,6 +72,7 @@ class RaceResult(Generic[Arm]):
     guarantee: Guarantee
     record: Record
     warnings: tuple[str, ...] = ()
+    shapes: tuple[Shape[Arm], ...] = ()
 
     def __repr__(self) -> str:
         found = f"best={self.best!r}" if self.answered else f"leader={self.leader!r}, {len(self.candidates)} candidates"
@@ -98,7 +106,7 @@ class RaceResult(Generic[Arm]):
     @cached_property
     def eliminations(self) -> tuple[Elimination[Arm], ...]:
         """Who was beaten when, and by whom."""
-        return tuple(self._labelled(out) for out in self.outcome.eliminations)
+        return tuple(labelled(self.arms, out) for out in self.outcome.eliminations)
 
     @property
     def disqualified(self) -> tuple[Disqualification[Arm], ...]:
@@ -110,26 +118,28 @@ class RaceResult(Generic[Arm]):
         """How often evaluations failed, and what followed, for each arm with failures."""
         return failure_counts(self.arms, self.record, self.outcome.failures)
 
+    @cached_property
+    def left_open(self) -> tuple[Arm, ...]:
+        """The arms whose elimination rests on one that was disqualified later: they may be better than the leader."""
+        if not self.outcome.failures:
+            return ()
+        return tuple(
+            self.arms[out.arm] for out in self.outcome.eliminations if not self._game.beaten_by_others(out.arm)
+        )
+
     @property
     def contradiction(self) -> Elimination[Arm] | None:
         """The evidence against the leader, if every remaining candidate was beaten in the same round."""
         against = self.outcome.contradiction
-        return None if against is None else self._labelled(against)
-
-    def _labelled(self, out: Elimination[int]) -> Elimination[Arm]:
-        key: list[Any] = [label if hashable(label) else name_of(label) for label in self.arms]
-        if len(set(key)) < len(key):  # 1, 1.0 and True are one key
-            key = [name_of(label) for label in self.arms]
-        weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
-        return Elimination(self.arms[out.arm], out.round, self.arms[out.by], out.margin, weights)
+        return None if against is None else labelled(self.arms, against)
 
     @property
     def saved(self) -> float | None:
         """The share of evaluations that was not needed; None without an answer or a known number of items."""
-        n_items = self.settings.n_items
-        if n_items is None or not self.answered:
+        everything = self.settings.everything
+        if everything is None or not self.answered:
             return None
-        return 1.0 - self.n_evaluations / (n_items * len(self.arms))
+        return 1.0 - self.n_evaluations / (everything * len(self.arms))
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
@@ -149,12 +159,9 @@ class RaceResult(Generic[Arm]):
 
     def play(self, game: Game, last: int) -> None:
         """Play such a game through the rounds of the race up to the last, as the race went."""
-        failures: dict[int, dict[int, str]] = {}
-        for failure in self.outcome.failures:
-            failures.setdefault(failure.round, {})[failure.arm] = failure.text
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)  # was said when the race ran
-            replay(game, self.record, failures, last, self.settings.lower_is_better)
+            replay(game, self.record, self.outcome.disqualifying, last, reading_of(self.settings, game))
 
     @cached_property
     def _game(self) -> Game:
@@ -173,7 +180,20 @@ class RaceResult(Generic[Arm]):
             return 0.0
         bound = self._game.regret_bound if self.n_rounds else math.inf
         widest = self.bounds[1] - self.bounds[0] if self.bounds and self.n_rounds else math.inf
-        return math.nan if bound is None else min(bound, widest)
+        return math.nan if bound is None else min(bound * self.unit, widest)
+
+    @property
+    def target(self) -> Target:
+        """What the answer is about: ``"items"``, those of the list, or the ``"population"`` that they are from."""
+        return target_of(self.settings, self.guarantee)
+
+    @cached_property
+    def for_population(self) -> ForPopulation[Arm] | None:
+        """What the race says about items like these, whatever its target; None where it says nothing about them.
+
+        Each of the two statements holds with probability at least ``1 - delta``, both with at least ``1 - 2 delta``.
+        """
+        return for_population(self)
 
     @cached_property
     def intervals(self) -> Intervals | None:
@@ -182,7 +202,13 @@ class RaceResult(Generic[Arm]):
         At level delta, at all times together, from the rounds that both shared. None where the algorithm keeps no
         statistics of differences. `lead` is the same for one pair, by label.
         """
-        return self._game.intervals()
+        found = self._game.intervals()
+        return None if found is None else Intervals(found.low * self.unit, found.high * self.unit)
+
+    @property
+    def unit(self) -> float:
+        """What one point of a difference in the game is worth in scores: 1 unless groups are weighed by their sizes."""
+        return unit_of(self.settings, self.guarantee)
 
     def lead(self, a: Arm, b: Arm) -> Lead:
         """By how much arm a is ahead of arm b (also where lower scores are better): estimate, low and high.
@@ -195,15 +221,15 @@ class RaceResult(Generic[Arm]):
         if first == second:
             raise ValueError(f"lead takes two different arms, got {a!r} twice")
         known = self._game.lead(first, second, simultaneous=True)
-        low, high = (math.nan, math.nan) if known is None else (known.low, known.high)
-        return Lead(self._ahead(first, second), low, high)
+        low, high = (math.nan, math.nan) if known is None else (known.low * self.unit, known.high * self.unit)
+        return Lead(ahead(self, first, second), low, high)
 
     def _number(self, arm: Any) -> int:
         return RaceArms(self.arms, tuple(map(name_of, self.arms)), self.arms).find(arm)
 
     def __getitem__(self, arm: Arm) -> ArmRecord[Arm]:
         try:
-            return self._record(self._number(arm))
+            return arm_record(self, self._number(arm))
         except ValueError as error:
             raise KeyError(str(error)) from error
 
@@ -217,7 +243,7 @@ class RaceResult(Generic[Arm]):
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
-        from bestarm.report.words import sentences
+        from bestarm.report.verdict import sentences
 
         return " ".join(sentences(self))
 
@@ -233,40 +259,12 @@ class RaceResult(Generic[Arm]):
     @cached_property
     def records(self) -> tuple[ArmRecord[Arm], ...]:
         """One record per arm, the leader first."""
-        return tuple(self._record(arm) for arm in self.order)
+        return tuple(arm_record(self, arm) for arm in self.order)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The numbers of the arms: candidates by their means, then those that left last."""
-        sign = 1.0 if self.settings.lower_is_better else -1.0
-        leader, standing = self.outcome.leader, self.outcome.candidates
-        first = sorted(standing, key=lambda arm: (arm != leader, sign * self.means[arm], arm))  # ties up to rounding
-        left = [arm for arm in range(len(self.arms)) if arm not in standing]
-        return (*first, *sorted(left, key=lambda arm: (-self.counts[arm], sign * self.means[arm])))
-
-    def _ahead(self, a: int, b: int) -> float:
-        """By how much arm number a is ahead of arm number b on the items that both were evaluated on."""
-        leads = self.scores[:, a] - self.scores[:, b]
-        shared = leads[~np.isnan(leads)]
-        if shared.size == 0:
-            return math.nan
-        lead = float(shared.mean())
-        return -lead if self.settings.lower_is_better else lead
-
-    def _record(self, arm: int) -> ArmRecord[Arm]:
-        out, failed = self.outcome.elimination(arm), self.outcome.failure(arm)
-        gone = out or failed
-        return ArmRecord(
-            arm=self.arms[arm],
-            status=self.outcome.status(arm, self.reason),
-            mean=float(self.means[arm]),
-            n_items=int(self.counts[arm]),
-            behind=self._ahead(self.order[0], arm),
-            left_in_round=gone.round if gone else None,
-            beaten_by=self.arms[out.by] if out else None,
-            margin=out.margin if out else None,
-            failure=failed.text if failed else None,
-        )
+        return order(self)
 
     def to_frame(self) -> "pd.DataFrame":
         """The table as a pandas DataFrame, one row per arm (needs the extra ``bestarm[frames]``)."""

@@ -1,20 +1,25 @@
 """The settings of a race: all that decides its course besides its scores."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, get_args
 
-from bestarm.algorithms import Algorithm, Game
+from bestarm.algorithms import Algorithm, Game, Guarantee
 from bestarm.checks import check_bounds, check_choice, check_count, check_flag
 from bestarm.inputs.items import Items, Kind
-from bestarm.inputs.options import OnError, Options, choose_algorithm
-from bestarm.inputs.plain import FORMAT, decode, encode, flat, renamed, up_to_date
+from bestarm.inputs.options import OnError, Options, Target, choose_algorithm
+from bestarm.inputs.plain import FORMAT, as_written, decode, encode, flat, renamed, up_to_date
 from bestarm.values import shortest_call
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RaceSettings:
-    """All that decides the course of a race besides its scores."""
+    """All that decides the course of a race besides its scores.
+
+    ``items`` is the kind of items: a ``"pool"`` in random order, ``"drawn"`` from a list with replacement, a
+    ``"stream"``, or fresh ``"seeds"``; ``n_items`` is the length of the list, if there is one. ``own_range`` says that
+    the bounds are the range of a recorded table. ``group_sizes`` are those of the groups of a pool, by round.
+    """
 
     algorithm: Algorithm
     lower_is_better: bool = False
@@ -26,9 +31,27 @@ class RaceSettings:
     n_items: int | None
     items_digest: str | None
     arms_digest: str
+    own_range: bool = False
+    group_sizes: tuple[int, ...] | None = None
     hashed_seeds: bool = False  # fresh seeds of versions without this setting are in progression
 
     __repr__ = shortest_call
+
+    @property
+    def pool(self) -> int | None:
+        """The number of rounds after which the items are used up; None where they never are."""
+        if self.items != "pool":
+            return None
+        return self.n_items if self.group_sizes is None else len(self.group_sizes)
+
+    @property
+    def everything(self) -> int | None:
+        """The number of items that all rounds together have; None where they have no end."""
+        return self.n_items if self.items == "pool" else None
+
+    def size_of(self, number: int) -> int:
+        """How many items a round has."""
+        return 1 if self.group_sizes is None else self.group_sizes[number - 1]
 
     def to_plain(self) -> dict[str, Any]:
         """The settings as plain values, for JSON."""
@@ -39,7 +62,9 @@ class RaceSettings:
         """The inverse of `to_plain`; ValueError for an algorithm that is not one of bestarm's."""
         present = present_settings(plain)
         values = {field.name: present[field.name] for field in fields(cls)}
-        return cls(**values | {"algorithm": decode(present["algorithm"])})
+        sizes = present["group_sizes"]
+        groups = None if sizes is None else tuple(map(int, sizes))
+        return cls(**values | {"algorithm": decode(present["algorithm"]), "group_sizes": groups})
 
 
 def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSettings:
@@ -48,7 +73,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     ahead = options.usual_in_flight if options.rounds_in_flight is None else options.rounds_in_flight
     budget = options.max_evaluations
     return RaceSettings(
-        algorithm=choose_algorithm(options, items.n_items),
+        algorithm=choose_algorithm(_in_units(options, items), items.n_rounds),
         lower_is_better=bool(options.lower_is_better),
         max_evaluations=None if budget is None else check_count("max_evaluations", budget),
         rounds_in_flight=check_count("rounds_in_flight", ahead),
@@ -58,13 +83,77 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
         n_items=items.n_items,
         items_digest=items.digest,
         arms_digest=arms_digest,
+        own_range=options.own_range,
+        group_sizes=items.sizes,
         hashed_seeds=items.kind == "seeds",
     )
 
 
-def start_game(settings: RaceSettings, n_arms: int, bounds: tuple[float, float] | None = None) -> Game:
-    """The game of a race; refuses what does not go together. ``bounds`` are those given beside an algorithm."""
+def _in_units(options: Options, items: Items) -> Options:
+    """Epsilon and the zone in the units of the game, which `unit_of` explains."""
+    sizes = items.sizes
+    if sizes is None or options.algorithm is not None:
+        return options
+    promise = choose_algorithm(options, items.n_rounds).start(2).guarantee
+    if promise.pool is None or promise.criterion == "wins":  # groups count the same
+        return options
+    share = sum(sizes) / (max(sizes) * len(sizes))
+    epsilon, zone = options.epsilon, options.indifference_zone
+    return replace(
+        options,
+        epsilon=None if epsilon is None else epsilon * share,
+        indifference_zone=None if zone is None else zone * share,
+    )
+
+
+def target_of(settings: RaceSettings, guarantee: Guarantee) -> Target:
+    """What the answer of a race is about: the items of its list, or what they are a sample of."""
+    return "items" if guarantee.pool is not None or settings.items == "drawn" else "population"
+
+
+def unit_of(settings: RaceSettings, guarantee: Guarantee) -> float:
+    """What one point of a difference in the game is worth in the mean over all items.
+
+    Rounds of a pool of groups weigh ``size / largest size``: their mean is that of the items times the mean weight.
+    """
+    sizes = settings.group_sizes if guarantee.pool is not None and guarantee.criterion == "mean" else None
+    return 1.0 if sizes is None else max(sizes) * len(sizes) / sum(sizes)
+
+
+def _check_target(target: Target, game: Game, settings: RaceSettings) -> None:
+    """Refuse a target that these items cannot have, or that the test is not about."""
+    check_choice("target", target, get_args(Target))
+    if target == target_of(settings, game.guarantee):
+        return
+    if settings.n_items is None:
+        raise ValueError("target='items' needs a list of items: a stream and fresh seeds have no end")
+    if settings.items == "drawn":
+        raise ValueError("replace=True is about the items of the list: leave out replace, or target='population'")
+    if target == "population":
+        raise ValueError(f"target='population' does not fit {settings.algorithm!r}, which is for a pool of items")
+    raise ValueError(
+        "target='items' needs bounds=(low, high) or criterion='wins', and a comparison that can use the number of "
+        "items: without them the items can only be taken as a sample"
+    )
+
+
+def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
+    """Refuse bounds, a target or a criterion that the test is not about."""
+    test = getattr(settings.algorithm, "comparison", settings.algorithm)
+    if given.bounds is not None and check_bounds(given.bounds) != game.bounds:
+        own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
+        raise ValueError(f"bounds={_interval(given.bounds)} do not fit {test!r}, which {own}: leave one of the two out")
+    if given.criterion is not None and given.criterion != game.guarantee.criterion:
+        raise ValueError(f"criterion={given.criterion!r} does not fit {test!r}: leave one of the two out")
+    if given.target is not None:
+        _check_target(given.target, game, settings)
+
+
+def start_game(settings: RaceSettings, n_arms: int, given: Options | None = None) -> Game:
+    """The game of a race; refuses what does not go together, with what was ``given``, also beside an algorithm."""
     game = settings.algorithm.start(n_arms)
+    if given is not None:
+        _check_given(given, game, settings)
     check_choice("on_error", settings.on_error, get_args(OnError))
     budget = settings.max_evaluations
     if budget is not None and budget < n_arms:
@@ -77,13 +166,9 @@ def start_game(settings: RaceSettings, n_arms: int, bounds: tuple[float, float] 
     if settings.rounds_in_flight > 1 and not game.works_ahead:
         name, ahead = type(settings.algorithm).__name__, settings.rounds_in_flight
         raise ValueError(f"{name} chooses every round from the one before it: rounds_in_flight must be 1, got {ahead}")
-    if bounds is not None and check_bounds(bounds) != game.bounds:
-        test = getattr(settings.algorithm, "comparison", settings.algorithm)
-        own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
-        raise ValueError(f"bounds={_interval(bounds)} do not fit {test!r}, which {own}: leave one of the two out")
     pool = game.guarantee.pool
-    if pool is not None and pool != settings.n_items:
-        have = "there is no pool of items" if settings.n_items is None else f"there are {settings.n_items} items"
+    if pool is not None and pool != settings.pool:
+        have = "there is no pool of items" if settings.pool is None else f"there are {settings.pool} items"
         raise ValueError(f"the comparison is for a pool of {pool} items, but {have}")
     return game
 
@@ -106,6 +191,15 @@ def missing_setting(present: Mapping[str, Any]) -> str | None:
     return None
 
 
+def as_begun(settings: RaceSettings, stored: Mapping[str, Any], ahead: bool) -> RaceSettings:
+    """The settings of a race that is continued, with what it keeps: with ``ahead``, also its rounds in flight."""
+    if ahead:
+        settings = replace(settings, rounds_in_flight=stored["rounds_in_flight"])
+    if settings.items == "drawn" and stored["items"] == "stream":  # as it was called in earlier files
+        settings = replace(settings, items="stream", n_items=None, items_digest=None)
+    return replace(settings, algorithm=as_written(settings.algorithm, stored["algorithm"]))
+
+
 def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """The first setting that is not the same, in words, or None.
 
@@ -118,6 +212,9 @@ def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     before, after = (dict(flat({name: plain[name] for name in compared})) for plain in (stored, now))
     ways = sorted(dict.fromkeys([*before, *after]), key=lambda way: way[-1] not in ("n_items", "bounds"))
     for way in ways:  # first what users gave, then what followed from it
+        if before.get(way) != after.get(way) and way[-1] == "pool":
+            was, is_now = ("population" if one.get(way) is None else "items" for one in (before, after))
+            return f"target was {was!r} when the race began and is {is_now!r} now"
         if before.get(way) != after.get(way):
             return f"{way[-1]} was {before.get(way)!r} when the race began and is {after.get(way)!r} now"
     return None

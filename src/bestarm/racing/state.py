@@ -9,10 +9,11 @@ import numpy as np
 
 from bestarm.algorithms import Game, Reason
 from bestarm.errors import StoreError
+from bestarm.inputs.groups import Group
 from bestarm.inputs.items import item_text
 from bestarm.inputs.seeds import seeds_in_progression
 from bestarm.racing.record import Record
-from bestarm.racing.replay import Failure, disqualify, replay, tell_round
+from bestarm.racing.replay import Failure, disqualify, reading_of, replay, tell_round
 from bestarm.racing.settings import RaceSettings
 
 END = object()
@@ -50,6 +51,7 @@ class RaceState:
         self.disqualified: list[Failure] = []
         self.ran_out: Reason | None = None  # why no more rounds are decided
         self._items = items
+        self._reading = reading_of(settings, game)
 
     @property
     def reason(self) -> Reason | None:
@@ -67,19 +69,21 @@ class RaceState:
         limit, ahead = self.settings.max_evaluations, self.settings.rounds_in_flight
         while not self.game.finished and self.ran_out is None and self.record.n_rounds < self.game.n_rounds + ahead:
             asked = self.game.ask().tolist()
-            if limit is not None and self.spent + len(asked) > limit:
-                used_up = self.settings.n_items is not None and self.record.n_rounds == self.settings.n_items
-                self.ran_out = Reason.ALL_ITEMS_USED if used_up else Reason.BUDGET
+            used_up = self.record.n_rounds == self.settings.pool
+            cost = 0 if used_up else len(asked) * self.settings.size_of(self.record.n_rounds + 1)
+            if limit is not None and self.spent + cost > limit:
+                self.ran_out = Reason.BUDGET
             elif (item := next(self._items, END)) is END:
-                self.ran_out = Reason.ALL_ITEMS_USED if self.settings.items == "pool" else Reason.RAN_OUT_OF_ITEMS
+                self.ran_out = Reason.RAN_OUT_OF_ITEMS
             else:
                 self._append(asked, item)
 
     def _append(self, asked: list[int], item: Any) -> None:
         text = item_text(item)
         first = self.record.open(text, asked)
-        self.spent += len(asked)
-        opened = OpenRound(self.record.n_rounds, item, text, asked, first)
+        self.spent += len(asked) * self.settings.size_of(self.record.n_rounds)
+        shown = item.items if isinstance(item, Group) else item
+        opened = OpenRound(self.record.n_rounds, shown, text, asked, first)
         self.open.append(opened)
         self.unasked.append(opened)
 
@@ -101,7 +105,7 @@ class RaceState:
                 break
             gone = {failure.arm for failure in self.disqualified}
             scores = self.record.scores(opened.number)
-            tell_round(self.game, opened.asked, scores, self.settings.lower_is_better, gone)
+            tell_round(self.game, opened.asked, scores, self._reading, gone)
             self.open.popleft()
             absorbed += 1
             self.decide()
@@ -136,11 +140,11 @@ class RaceState:
         """Play the first rounds all at once."""
         for number in range(1, n_rounds + 1):
             self._next_item(past, number)
-        self.disqualified += replay(self.game, past, past.all_disqualifying(), n_rounds, self.settings.lower_is_better)
+        self.disqualified += replay(self.game, past, past.all_disqualifying(), n_rounds, self._reading)
         if self.game.n_rounds != n_rounds or (self.game.counts > past.counts(n_rounds, self.game.n_arms)).any():
             raise StoreError("it is damaged: scores are missing")
         self.record = past.first_rounds(n_rounds)
-        self.spent = past.n_asked(n_rounds)
+        self.spent = past.n_asked(n_rounds, self.settings.group_sizes)
 
     def _next_item(self, past: Record, number: int) -> Any:
         """The item of a round, which must be the one of the record."""

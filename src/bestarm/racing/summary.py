@@ -6,12 +6,17 @@ from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
-from bestarm.algorithms import Elimination, Game, Reason
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.algorithms import Game, Reason
+from bestarm.algorithms.data_kind import warn_of_assumption
 from bestarm.errors import AssumptionWarning, StoreError
 from bestarm.inputs.arms import RaceArms
-from bestarm.racing.outcome import TIE, Outcome
+from bestarm.racing.outcome import Outcome
 from bestarm.racing.result import RaceResult
-from bestarm.racing.settings import RaceSettings, start_game
+from bestarm.racing.settings import RaceSettings, start_game, unit_of
+from bestarm.racing.shape import Shape, shape_warning, shapes_of
 from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.state import RaceState
 from bestarm.racing.store import check_stored
@@ -20,50 +25,71 @@ from bestarm.racing.store import check_stored
 def summarise(state: RaceState, arms: RaceArms) -> RaceResult[Any]:
     """The result of a race as it stands."""
     game, settings = state.game, state.settings
-    means = game.means
-    if settings.lower_is_better:
-        means = -means if game.bounds is None else sum(game.bounds) - means
+    outcome = _outcome(state)
+    shapes = _shapes(state, arms, outcome)
+    wrong = shape_warning(shapes)
     return RaceResult(
         arms=arms.labels,
         reason=state.reason or Reason.RUNNING,
         n_evaluations=state.spent,
         n_rounds=game.n_rounds,
-        means=means,
+        means=_means(state),
         counts=game.counts,
-        outcome=_outcome(state),
+        outcome=outcome,
         settings=settings,
         bounds=game.bounds,
         guarantee=game.guarantee,
         record=state.record.first_rounds(game.n_rounds),
-        warnings=tuple(game.warnings),
+        warnings=tuple(game.warnings) if wrong is None else (wrong,),  # of the pairs concerned
+        shapes=shapes,
     )
+
+
+def _means(state: RaceState) -> NDArray[np.float64]:
+    """The mean score of each arm over the items that it was evaluated on."""
+    game, settings = state.game, state.settings
+    if unit_of(settings, game.guarantee) != 1.0:  # groups of several sizes
+        scores = state.record.dense(1, game.n_rounds, game.n_arms)
+        known = ~np.isnan(scores)
+        known &= np.cumsum(known, axis=0) <= game.counts  # rounds in flight when an arm left do not count
+        sizes = np.array(settings.group_sizes)[: game.n_rounds, None] * known
+        sums: NDArray[np.float64] = np.nansum(scores * sizes, axis=0)
+        return sums / np.where(game.counts > 0, sizes.sum(axis=0), np.nan)
+    if not settings.lower_is_better:
+        return game.means
+    return -game.means if game.bounds is None else sum(game.bounds) - game.means
+
+
+def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[Any], ...]:
+    """How the differences look of the arms that left, and of the leader and its closest rival at the end."""
+    n_rounds = state.game.n_rounds
+    if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
+        return ()
+    scores = state.record.dense(1, n_rounds, state.game.n_arms)
+    pairs = outcome.compared(n_rounds)
+    return shapes_of(pairs, lambda a, b, t: scores[:t, [a, b]], lambda arm: arms.labels[arm])
+
+
+def warn_of(result: RaceResult[Any], game: Game) -> None:
+    """Warn of what looks wrong at the end of a race and was not said while it ran."""
+    for text in result.warnings:
+        if text not in game.warnings:
+            warn_of_assumption(text)
 
 
 def _outcome(state: RaceState) -> Outcome:
     game = state.game
-    settled = _settled(state)
-    candidates = [arm for arm in game.candidates if arm not in {out.arm for out in settled}]
+    candidates = list(game.candidates)
     leader = _leader(game, candidates)
     means = game.means
     candidates.sort(key=lambda arm: (arm != leader, -means[arm] if game.n_rounds else 0.0))
     return Outcome(
         leader=leader,
         candidates=tuple(candidates),
-        eliminations=(*game.eliminations, *settled),
+        eliminations=tuple(game.eliminations),
         failures=tuple(state.disqualified),
         contradiction=None if game.n_rounds == 0 else game.contradiction,
     )
-
-
-def _settled(state: RaceState) -> list[Elimination[int]]:
-    """The arms behind the best mean, once a comparison without a pool has seen all items."""
-    game = state.game
-    if state.reason is not Reason.ALL_ITEMS_USED or game.finished or game.n_rounds == 0:
-        return []
-    best = game.best
-    lead = game.means[best] - game.means
-    behind = [arm for arm in game.candidates if lead[arm] > TIE * max(1.0, abs(game.means[best]))]
-    return [Elimination(arm=arm, round=game.n_rounds, by=best, margin=float(lead[arm])) for arm in behind]
 
 
 def _leader(game: Game, candidates: list[int]) -> int | None:
@@ -88,21 +114,33 @@ class Standing:
 
 def standing(state: RaceState, arms: RaceArms) -> Standing:
     """How a race stands now."""
-    game, n_items = state.game, state.settings.n_items
-    means = game.means
-    order = sorted(game.candidates, key=lambda arm: -means[arm]) if game.n_rounds else []
+    game, everything = state.game, state.settings.everything
+    unit, order = unit_of(state.settings, game.guarantee), _order(game)
     first_two = (order[0], order[1]) if len(order) > 1 else None
     lead = None if first_two is None else game.lead(first_two[0], first_two[1])
     return Standing(
         n_rounds=game.n_rounds,
         n_arms=game.n_arms,
         n_evaluations=state.spent,
-        everything=None if n_items is None else n_items * game.n_arms,
-        saved=game.n_arms * state.record.n_rounds - state.spent,
+        everything=None if everything is None else everything * game.n_arms,
+        saved=game.n_arms * _items_so_far(state) - state.spent,
         candidates=tuple(arms.names[arm] for arm in order),
-        lead=None if first_two is None else float(means[first_two[0]] - means[first_two[1]]),
-        interval=None if lead is None else (lead.low, lead.high),
+        lead=None if first_two is None else game.lead_seen(*first_two) * unit,
+        interval=None if lead is None else (lead.low * unit, lead.high * unit),
     )
+
+
+def _order(game: Game) -> list[int]:
+    """The candidates, the leader first, then those that are closest to it."""
+    if game.n_rounds == 0:
+        return []
+    best = game.best
+    return [best, *sorted(set(game.candidates) - {best}, key=lambda arm: game.lead_seen(best, arm))]
+
+
+def _items_so_far(state: RaceState) -> int:
+    sizes, n_rounds = state.settings.group_sizes, state.record.n_rounds
+    return n_rounds if sizes is None else sum(sizes[:n_rounds])
 
 
 ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
@@ -117,7 +155,7 @@ def load_result(path: str | Path) -> RaceResult[str]:
     except (ValueError, TypeError) as error:
         raise StoreError(f"the race in {path} cannot be shown: {error}") from error
     more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
-    items = islice(chain((item or "" for item in stored.record.items), more), settings.n_items)
+    items = islice(chain((item or "" for item in stored.record.items), more), settings.pool)
     state = RaceState(game, settings, items)
     try:
         with warnings.catch_warnings():

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 def result_json(result: "RaceResult[Any]") -> str:
     """Everything but the individual scores; NaN becomes null."""
+    beyond = result.for_population
     plain = {
         "format": FORMAT,
         "verdict": result.verdict,
@@ -18,12 +19,15 @@ def result_json(result: "RaceResult[Any]") -> str:
         "best": result.best,
         "leader": result.leader,
         "candidates": result.candidates,
+        "target": result.target,
+        "for_population": None if beyond is None else vars(beyond) | {"decided": beyond.decided},
         "reason": result.reason,
         "n_evaluations": result.n_evaluations,
         "n_rounds": result.n_rounds,
         "saved": result.saved,
         "regret_bound": result.regret_bound,
         "warnings": result.warnings,
+        "shapes": [vars(shape) | {"problem": shape.problem} for shape in result.shapes],
         "arms": result.to_records(),
         "eliminations": [vars(out) for out in result.eliminations],
         "disqualified": [vars(out) for out in result.disqualified],

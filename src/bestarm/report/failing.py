@@ -13,20 +13,8 @@ def whose_best(result: "RaceResult[Any]") -> str:
     """Of which arms the answer is the best, as it follows "the best": nothing where it is the best of all."""
     if not result.disqualified:
         return ""
-    apart = _left_open(result)
+    apart = result.left_open
     return f" of those that could be evaluated{f' (apart from {names(apart)})' if apart else ''}"
-
-
-def _left_open(result: "RaceResult[Any]") -> tuple[Any, ...]:
-    """The arms that were beaten by one that was disqualified later, or by one beaten by such an arm, and so on.
-
-    They are worse than an arm of which nothing is known; nothing says that they are worse than the leader.
-    """
-    outcome, left_open = result.outcome, set[int]()
-    failed = {failure.arm for failure in outcome.failures if outcome.elimination(failure.arm) is None}
-    while more := {out.arm for out in outcome.eliminations if out.by in failed | left_open} - left_open:
-        left_open |= more
-    return tuple(result.arms[arm] for arm in sorted(left_open))
 
 
 def disqualifications(result: "RaceResult[Any]") -> list[str]:

@@ -46,9 +46,10 @@ def lead_history(result: "RaceResult[Any]") -> LeadHistory:
         if game.finished or not rivals:
             break
         result.play(game, t)
-        rival = max(rivals, key=lambda arm: game.means[arm])
-        points.append((game.n_rounds, game.means[best] - game.means[rival], *_interval(game, best, rival)))
+        rival = min(rivals, key=lambda arm: game.lead_seen(best, arm))
+        points.append((game.n_rounds, game.lead_seen(best, rival), *_interval(game, best, rival)))
     columns = np.array(points, dtype=np.float64).reshape(-1, 4).T
+    columns[1:] *= result.unit
     return LeadHistory(columns[0].astype(np.int64), *columns[1:])
 
 

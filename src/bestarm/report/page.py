@@ -11,7 +11,8 @@ from bestarm.inputs.texts import counted, name_of
 from bestarm.report.failing import failures, whose_best
 from bestarm.report.figure import LeadHistory, lead_history, lead_limits
 from bestarm.report.pairing import Pairing, pairing
-from bestarm.report.words import cost, ending, guarantee, sentences, settings_in_words
+from bestarm.report.verdict import guarantee, sentences
+from bestarm.report.words import cost, ending, settings_in_words
 from bestarm.version import __version__
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ def page(result: "RaceResult[Any]") -> str:
     )
     environment.filters["number"] = _number
     known = result.n_rounds > 0 and result.leader is not None
-    together = pairing(result) if known else None
+    together = pairing(result) if known and result.settings.group_sizes is None else None  # rounds are no evaluations
     return environment.get_template("page.html").render(
         result=result,
         name=name_of,
         sentences=sentences(result),
+        beyond=result.for_population if result.target == "items" else None,
         cost=cost(result),
         failures=failures(result),
         those=whose_best(result),

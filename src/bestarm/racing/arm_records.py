@@ -1,0 +1,60 @@
+"""What a race knows about each arm, from its result."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestarm.algorithms.statements import Arm
+from bestarm.racing.outcome import ArmRecord
+
+if TYPE_CHECKING:
+    from bestarm.racing.result import RaceResult
+
+
+def order(result: "RaceResult[Any]") -> tuple[int, ...]:
+    """The numbers of the arms: candidates by their means, then those that left last."""
+    sign = 1.0 if result.settings.lower_is_better else -1.0
+    leader, standing = result.outcome.leader, result.outcome.candidates
+    first = sorted(standing, key=lambda arm: (arm != leader, sign * result.means[arm], arm))  # ties up to rounding
+    left = [arm for arm in range(len(result.arms)) if arm not in standing]
+    return (*first, *sorted(left, key=lambda arm: (-result.counts[arm], sign * result.means[arm])))
+
+
+def ahead(result: "RaceResult[Any]", a: int, b: int) -> float:
+    """By how much arm number a is ahead of arm number b on the items that both were evaluated on."""
+    leads = result.scores[:, a] - result.scores[:, b]
+    leads = np.sign(leads) if result.guarantee.criterion == "wins" else leads
+    shared = ~np.isnan(leads)
+    if not shared.any():
+        return math.nan
+    lead = float(leads[shared].mean())
+    if result.unit != 1.0:  # groups of several sizes
+        lead = float(np.average(leads[shared], weights=np.array(result.settings.group_sizes)[: len(leads)][shared]))
+    return -lead if result.settings.lower_is_better else lead
+
+
+def arm_record(result: "RaceResult[Arm]", arm: int) -> ArmRecord[Arm]:
+    """What the race knows about an arm."""
+    out, failed = result.outcome.elimination(arm), result.outcome.failure(arm)
+    gone = out or failed
+    return ArmRecord(
+        arm=result.arms[arm],
+        status=result.outcome.status(arm, result.reason),
+        mean=float(result.means[arm]),
+        n_items=_n_items(result, arm),
+        behind=ahead(result, result.order[0], arm),
+        left_in_round=gone.round if gone else None,
+        beaten_by=result.arms[out.by] if out else None,
+        margin=out.margin if out else None,
+        failure=failed.text if failed else None,
+    )
+
+
+def _n_items(result: "RaceResult[Any]", arm: int) -> int:
+    """The number of items that an arm was evaluated on."""
+    sizes = result.settings.group_sizes
+    if sizes is None:
+        return int(result.counts[arm])
+    known = [size for size, score in zip(sizes, result.scores[:, arm], strict=False) if not math.isnan(score)]
+    return sum(known[: result.counts[arm]])  # rounds in flight when it left do not count

@@ -1,0 +1,55 @@
+"""The evaluation of a whole group: the mean of the scores of its items."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestarm.inputs.scores import checked_score, is_failure, listed
+from bestarm.inputs.texts import name_of
+from bestarm.racing.evaluation import Evaluation
+
+
+@dataclass(frozen=True)
+class OverGroup:
+    """A function of an arm (or of all arms, ``jointly``) and an item, evaluated on all items of a group."""
+
+    function: Callable[..., Any]
+    jointly: bool = False
+    bounds: tuple[float, float] | None = None
+
+    def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
+        """The mean over the items, for each arm where there are several."""
+        return self._mean(arm, items, [self.function(arm, item) for item in items])
+
+    def _mean(self, arm: Any, items: Sequence[Any], values: list[Any]) -> Any:
+        if not self.jointly:
+            return float(np.mean([self._score(arm, item, value) for item, value in zip(items, values, strict=True)]))
+        names = list(map(name_of, arm))
+        rows = [
+            [self._score(one, item, score) for one, score in zip(arm, listed(value, arm, names), strict=True)]
+            for item, value in zip(items, values, strict=True)
+        ]
+        return np.mean(rows, axis=0).tolist()
+
+    def _score(self, arm: Any, item: Any, value: Any) -> float:
+        """One score, checked by itself: a mean can hide one that is out of bounds."""
+        score = checked_score(value, self.bounds, name_of(arm), item)
+        if is_failure(score):
+            raise score
+        return score
+
+
+class OverGroupAwaited(OverGroup):
+    """The same for a function that is awaited."""
+
+    async def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
+        """The mean over the items, one after the other."""
+        return self._mean(arm, items, [await self.function(arm, item) for item in items])
+
+
+def over_groups(evaluation: Evaluation) -> OverGroup:
+    """The function of an evaluation as one of groups."""
+    kind = OverGroupAwaited if evaluation.awaited else OverGroup
+    return kind(evaluation.function, evaluation.jointly, evaluation.bounds)

@@ -1,0 +1,242 @@
+"""A result in sentences: the answer, about what, how sure, what it rests on, and what weakens it."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from bestarm.inputs.texts import counted, name_of, names
+from bestarm.report.failing import disqualifications, timeouts, whose_best
+
+if TYPE_CHECKING:
+    from bestarm.racing.result import RaceResult
+
+UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
+SHORT = 100  # items after which that need not be said
+WITHOUT_DISQUALIFIED = (
+    "Arms that could not be evaluated were disqualified. Nothing is known about how good they are, and the best arm is "
+    "here the best of the others. It may be out where an arm beat it that was disqualified later, and the probability "
+    "assumes that which arms fail has nothing to do with their scores."
+)
+WINS = (
+    "The best is here the arm that is better than every other on more items than worse, however much: nothing is "
+    "assumed about the scores. If there is no such arm, nothing is promised. Leads are shares of items, won minus lost."
+)
+ENDED = {
+    "budget": "the budget ran out",
+    "ran out of items": "the items ran out",
+    "interrupted": "the race was interrupted",
+    "running": "the race is not finished",
+    "decided": "the race ended",  # all others were disqualified
+    "within epsilon": "the race ended",
+    "all items used": "the race ended",
+}
+
+
+def sentences(result: "RaceResult[Any]") -> list[str]:
+    """The answer and how sure it is; then items like these, what all rests on, and what weakens it."""
+    if result.leader is None and result.reason == "running":
+        return ["No answer yet: the first round is not complete."]
+    if result.leader is None:
+        return [f"No answer: {ENDED[result.reason]} before the first round was complete."]
+    said = _answer(result) if result.answered else _undecided(result)
+    return [said, *_like_these(result), *_basis(result), *_unseen(result), *_doubts(result)]
+
+
+def _answer(result: "RaceResult[Any]") -> str:
+    if result.reason == "all items used":
+        return _over_all_items(result)
+    if result.reason == "within epsilon":
+        return _within_epsilon(result)
+    best, sure, where = name_of(result.best), _sure(result), whose_best(result) + _where(result)
+    if result.guarantee.criterion == "wins":
+        return f"{best} is better than every other arm more often than worse{where}{sure}."
+    if result.settings.items == "drawn":
+        return f"{best} has the best expected score{where}{sure}."
+    return f"{best} is the best{where}{sure}."
+
+
+def _within_epsilon(result: "RaceResult[Any]") -> str:
+    best, epsilon = name_of(result.best), f"{result.guarantee.epsilon * result.unit:g}"
+    where, sure = whose_best(result) + _where(result), _sure(result)
+    if result.guarantee.criterion == "mean":
+        return f"{best} is within {epsilon} of the best{where}{sure}."
+    return f"{best} is the best{where} or loses to it by at most {epsilon}{_of_items(result)}{sure}."
+
+
+def _over_all_items(result: "RaceResult[Any]") -> str:
+    """The answer where every item was used: there may be several."""
+    everything = f"{whose_best(result)} over all {result.settings.n_items:,} items as scored here{_sure(result)}."
+    several, best = names(result.candidates), name_of(result.best)
+    if result.guarantee.criterion == "mean":
+        return (
+            f"{several} tie for the best mean{everything}"
+            if len(result.candidates) > 1
+            else f"{best} has the best mean{everything}"
+        )
+    if len(result.candidates) > 1:
+        return f"{several} are left: none of them is beaten by all others{everything}"
+    return f"{best} is better than every other arm at least as often as worse{everything}"
+
+
+def _of_items(result: "RaceResult[Any]") -> str:
+    """The unit of leads, where it is not that of scores."""
+    return " of the items (won minus lost)" if result.guarantee.criterion == "wins" else ""
+
+
+def _where(result: "RaceResult[Any]") -> str:
+    """What an answer is about, as it goes on after "the best"."""
+    if result.target == "items":
+        noisy = result.settings.items == "drawn"
+        return f" on these {result.settings.n_items:,} items" + ("" if noisy else " as scored here")
+    return f" on {_items(result)} like these" if result.settings.items == "pool" else ""
+
+
+def _items(result: "RaceResult[Any]") -> str:
+    """What is drawn: items, or whole groups of them."""
+    return "items" if result.settings.group_sizes is None else "groups of items"
+
+
+def _sure(result: "RaceResult[Any]") -> str:
+    """How sure the answer is, and on which condition, as it ends a sentence."""
+    if math.isnan(result.delta):
+        return ", but its algorithm gives no guarantee"
+    comma = "," if result.disqualified else ""  # after what the answer is the best of
+    return f"{comma} {_probability(result)}{_conditions(result)}"
+
+
+def _probability(result: "RaceResult[Any]") -> str:
+    return f"with probability at least {1 - result.delta:.12g}"
+
+
+def _conditions(result: "RaceResult[Any]") -> str:
+    """What a statement needs, where it can easily fail."""
+    promise, ifs = result.guarantee, []
+    if promise.indifference_zone:
+        ifs.append(f"the best leads by at least {promise.indifference_zone * result.unit:g}")
+    if promise.criterion == "wins":
+        ifs.append("any arm beats all others")
+    if promise.nearly_gaussian:
+        ifs.append("the differences are nearly Gaussian")
+    return f", if {' and '.join(ifs)}" if ifs else ""
+
+
+def _undecided(result: "RaceResult[Any]") -> str:
+    leader = f'"{name_of(result.leader)}"'
+    text = f"No answer: {ENDED[result.reason]}. {leader} leads."
+    if math.isnan(result.delta):
+        return f"{text} The algorithm gives no guarantee."
+    sure = _probability(result).capitalize()
+    text += f" {sure} the best{whose_best(result)}{_where(result)} is {names(result.candidates, 'or')}"
+    if math.isfinite(result.regret_bound):
+        text += f", and it beats {leader} by at most {result.regret_bound:.3g}{_of_items(result)}"
+    return f"{text}{_conditions(result)}."
+
+
+def _like_these(result: "RaceResult[Any]") -> list[str]:
+    """What the race says about items like these, where its answer is about the items themselves."""
+    beyond = result.for_population if result.target == "items" else None
+    if beyond is None or math.isnan(result.delta):
+        return []
+    here = f"On {_items(result)} like these"
+    if result.settings.own_range and result.bounds is not None:
+        here += " (if their scores stay within [{:g}, {:g}])".format(*result.bounds)
+    sure, leader = f"{_probability(result)}{_conditions(result)}", name_of(result.leader)
+    if beyond.decided:
+        same = beyond.candidates == (result.best,)
+        who = "it is the best too" if same else f"{names(beyond.candidates)} is the best{whose_best(result)}"
+        return [f"{here} {who}, {sure}."]
+    some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best{whose_best(result)}"
+    if math.isfinite(beyond.regret_bound):
+        some += f", none better than {leader} by more than {beyond.regret_bound:.3g}{_of_items(result)}"
+    if not result.answered:
+        return [f"{here} {some}, {sure}."]
+    return [f"{here} the race is not decided: {some}, {sure}. To decide that, give target='population'."]
+
+
+def _basis(result: "RaceResult[Any]") -> list[str]:
+    """What the answer rests on."""
+    assumption = result.guarantee.assumption
+    if not assumption:
+        return []
+    items, beyond = _items(result), result.target == "items" and result.for_population is not None
+    sample = f"; for {items} like these, also that these are a random sample of them" if beyond else ""
+    failing = "; that which arms fail has nothing to do with their scores" if result.disqualified else ""
+    return [f"This assumes that {assumption.replace('the items', f'the {items}')}{failing}{sample}."]
+
+
+def _unseen(result: "RaceResult[Any]") -> list[str]:
+    """What cannot have been seen when the first arm left, where the test rests on the shape of the differences."""
+    first = min(result.outcome.eliminations, key=lambda out: out.round, default=None)
+    if not result.guarantee.nearly_gaussian or first is None or first.round >= SHORT:
+        return []
+    rare = max(2, math.floor(first.round / UNSEEN))
+    one = "item" if result.settings.group_sizes is None else "group"
+    who = f"{name_of(result.arms[first.arm])} left after {counted(first.round, one)}"
+    return [f"{who}: what happens on fewer than one {one} in {rare} may not have come up by then."]
+
+
+def _doubts(result: "RaceResult[Any]") -> list[str]:
+    """What weakens the answer."""
+    said = [f"Warning: {warning}." for warning in result.warnings]
+    said += [*timeouts(result), *disqualifications(result)]
+    if (against := result.contradiction) is not None:
+        said.append(
+            f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
+            f"including {name_of(against.arm)} (by {name_of(against.by)})."
+        )
+    return said
+
+
+def guarantee(result: "RaceResult[Any]") -> list[str]:
+    """What the answer means and assumes, in sentences."""
+    promise = result.guarantee
+    if math.isnan(promise.delta):
+        return ["The algorithm gives no guarantee."]
+    sure = f"{1 - promise.delta:.12g}"
+    said = [
+        f"With probability at least {sure} the best arm is never dropped{_conditions(result)}. This holds at all times "
+        "at once: watching the race, stopping it early and continuing it do not weaken it.",
+        *_basis(result),
+        *_meaning(result),
+    ]
+    if promise.epsilon:
+        said.append(
+            f"The race also ends once the leader is shown to be at most {promise.epsilon * result.unit:g} from the "
+            f"best; this is then true with probability at least {sure}."
+        )
+    if promise.indifference_zone:
+        said.append(
+            f"All this assumes that the best arm leads by at least {promise.indifference_zone * result.unit:g}; "
+            "otherwise nothing is guaranteed about the answer."
+        )
+    if result.settings.on_error == "worst":
+        said.append("Evaluations that failed count as the worst score.")
+    if result.disqualified:
+        said.append(WITHOUT_DISQUALIFIED)
+    return said
+
+
+def _meaning(result: "RaceResult[Any]") -> list[str]:
+    """What "the best" is, and of which items."""
+    n_items, promise = result.settings.n_items, result.guarantee
+    if promise.criterion == "wins":
+        return [WINS]
+    if result.settings.items == "drawn":
+        return [
+            f"The best is the arm with the best expected score over the {n_items:,} items of this race, which were "
+            "drawn with replacement and evaluated anew each time; the answer says nothing about other items."
+        ]
+    items = _items(result)
+    if result.target == "population":
+        beyond = f"that the {items} of this race are a random sample of" if n_items else "that could have come up"
+        return [f"The best is the arm with the best mean over all {items} {beyond}."]
+    said = [
+        f"The best is the arm with the best mean over the {n_items:,} items of this race, which were taken in random "
+        "order, as scored here: where an evaluation would give another score if it were repeated, the score that it "
+        "gave is the one that counts (replace=True is about expected scores)."
+    ]
+    if result.for_population is not None:
+        said.append(
+            f"What is said about {items} like these holds with the same probability, by a test of its own on the same "
+            f"scores; both statements together hold with probability at least {max(0.0, 1 - 2 * promise.delta):.12g}."
+        )
+    return said

@@ -1,0 +1,337 @@
+"""Whether differences look nearly Gaussian: the numbers, what is said about them, and when."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import skew
+
+import bestarm
+from bestarm import AssumptionWarning, RaceResult, race_table
+from bestarm.algorithms import LUCB, PairwiseBAI
+from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, Portfolio, StudentMixture
+from bestarm.racing.shape import Shape, shape_of, shape_warning, shapes_of
+from bestarm.report.verdict import sentences
+from naive import Matrix
+
+WHAT_TO_DO = (
+    "the guarantee does not cover them; give bounds=(low, high) if the scores have any, or compare by "
+    "criterion='wins', which assumes nothing"
+)
+
+
+def columns(differences: Any, seed: int = 0) -> Matrix:
+    """Two columns of scores with many values and (nearly) these differences."""
+    level = np.random.default_rng(seed).standard_normal(len(differences))
+    return np.column_stack([level + differences, level])
+
+
+def shape(scores: Matrix, number: int | None = None) -> Shape[str]:
+    found = shape_of("x", "y", len(scores) if number is None else number, scores)
+    assert found is not None
+    return found
+
+
+def problem(differences: Any) -> str | None:
+    return shape(columns(np.asarray(differences, dtype=float))).problem
+
+
+def gaussian(seed: int, n: int) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).standard_normal(n)
+
+
+# --- the numbers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 4, 10, 57, 1000])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("law", ["standard_normal", "standard_exponential", "standard_cauchy"])
+def test_skewness_and_shares_are_those_of_slow_references(law: str, scale: float, n: int) -> None:
+    rng = np.random.default_rng(n)
+    scores = scale * getattr(rng, law)((n, 2))
+    found, differences = shape(scores, 99), scores[:, 0] - scores[:, 1]
+    assert found.skewness == pytest.approx(skew(differences, bias=False), rel=1e-9)
+    squares = [(value - math.fsum(differences) / n) ** 2 for value in differences.tolist()]
+    assert found.largest_share == pytest.approx(max(squares) / math.fsum(squares), rel=1e-9)
+    assert (found.arm, found.against, found.round, found.n_items) == ("x", "y", 99, n)
+    assert (found.distinct, found.fewest_scores) == (n, n)
+
+
+def test_the_numbers_of_a_small_example_by_hand() -> None:
+    found = shape(np.array([[1.0, 1.0], [2.0, 1.0], [7.0, 3.0], [5.0, 3.0]]))  # differences 0, 1, 4, 2
+    assert (found.n_items, found.distinct, found.fewest_scores) == (4, 4, 2)
+    # about their mean 7 / 4: -7/4, -3/4, 9/4, 1/4; squares 49, 9, 81, 1 and cubes -343, -27, 729, 1 over 16 and 64
+    assert found.largest_share == pytest.approx(81 / 140, rel=1e-12)
+    biased = (360 / 64 / 4) / (140 / 16 / 4) ** 1.5
+    assert found.skewness == pytest.approx(biased * math.sqrt(4 * 3) / 2, rel=1e-12)
+    assert found.standard_error == pytest.approx(math.sqrt(6 * 4 * 3 / (2 * 5 * 7)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 20, 200])
+def test_the_standard_error_is_that_of_gaussian_differences(n: int) -> None:
+    found = np.array([shape(columns(gaussian(seed, n), seed)).skewness for seed in range(3000)])
+    assert found.std() == pytest.approx(shape(columns(gaussian(0, n))).standard_error, rel=0.05)
+    assert abs(found.mean()) < 4 * found.std() / math.sqrt(3000)
+
+
+def test_only_items_that_both_were_scored_on_count() -> None:
+    scores = np.random.default_rng(0).standard_normal((30, 2))
+    gaps = scores.copy()
+    gaps[[2, 5], 0] = gaps[[5, 9], 1] = np.nan
+    assert shape(gaps, 30) == shape(np.delete(scores, [2, 5, 9], axis=0), 30)
+    assert shape(gaps).n_items == 27
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_two_items_have_no_shape(n: int) -> None:
+    assert shape_of("x", "y", n, np.arange(2.0 * n).reshape(n, 2)) is None
+    gaps = np.vstack([np.arange(2.0 * n).reshape(n, 2), np.full((5, 2), np.nan)])
+    assert shape_of("x", "y", n, gaps) is None
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1e12])
+@pytest.mark.parametrize("lead", [0.0, 0.3])
+def test_constant_differences_have_no_skewness_whatever_the_rounding(lead: float, level: float) -> None:
+    scores = columns(np.full(40, lead), 3) + level
+    found = shape(scores)
+    assert (found.distinct, found.skewness, found.largest_share) == (1, 0.0, 1.0)
+    assert found.problem == "take only 1 distinct value"
+
+
+# --- what looks wrong ------------------------------------------------------------------------------------------------
+
+
+def test_few_values_are_seen() -> None:
+    rng = np.random.default_rng(0)
+    coins = rng.integers(0, 2, (60, 2)).astype(float)
+    assert shape(coins).problem == "take only 3 distinct values"
+    level = rng.permutation(60) / 64  # differences are exact
+    for n_values in (2, 10):
+        differences = np.resize(np.arange(n_values), 60)
+        scores = np.column_stack([level + differences, level])
+        assert shape(scores).problem == f"take only {n_values} distinct values"
+    assert shape(np.column_stack([level + np.resize(np.arange(11), 60), level])).problem is None
+
+
+def test_few_scores_are_seen_although_their_differences_have_many_values() -> None:
+    level = np.random.default_rng(0).standard_normal(60)
+    for n_values in (1, 2, 10):
+        scores = np.column_stack([np.resize(np.arange(float(n_values)), 60), level])
+        assert shape(scores).distinct == 60
+        named = "value" if n_values == 1 else "values"
+        assert shape(scores).problem == f"are of scores that take only {n_values} distinct {named}"
+        assert shape(scores[:, ::-1]).problem == shape(scores).problem
+    assert shape(np.column_stack([0.1 * np.resize(np.arange(11.0), 60), level])).problem is None
+
+
+def test_in_a_short_race_few_values_are_half_the_items() -> None:
+    """Ten items cannot have more than ten values."""
+    scores = np.column_stack([np.arange(10.0) ** 2, np.sqrt(np.arange(10.0))])
+    assert shape(scores).problem is None
+    scores[:, 0] = np.resize([1.0, 2.0, 4.0, 8.0, 16.0], 10)
+    assert shape(scores).problem == "are of scores that take only 5 distinct values"
+    scores[0, 0] = 3.0
+    assert shape(scores).fewest_scores == 6
+    assert shape(scores).problem is None
+
+
+def test_one_item_that_dominates_is_seen() -> None:
+    differences = gaussian(1, 40)
+    differences[7] = 60.0
+    found = shape(columns(differences))
+    assert found.largest_share == pytest.approx(0.97, abs=0.005)
+    assert found.problem == f"are dominated by one item ({found.largest_share:.0%} of their sum of squares)"
+    most = np.concatenate([gaussian(2, 39) * 1e-3, [5.0, -3.0, -3.0]])
+    assert shape(columns(most)).largest_share == pytest.approx(25 / 43, abs=0.01)
+    assert str(problem(most)).startswith("are dominated by one item (5")
+    halves = np.concatenate([gaussian(2, 39) * 1e-3, [5.0, -5.0, 2.0]])  # none has half of it
+    assert shape(columns(halves)).largest_share == pytest.approx(25 / 54, abs=0.01)
+    assert problem(halves) is None
+
+
+def test_skewed_differences_are_seen_on_either_side() -> None:
+    differences = np.random.default_rng(4).standard_exponential(400)
+    for sign in (1, -1):
+        found = shape(columns(sign * differences))
+        assert sign * found.skewness > 4 * found.standard_error
+        assert found.problem == (
+            f"are strongly skewed (skewness {found.skewness:.2g}, standard error {found.standard_error:.2g})"
+        )
+
+
+@pytest.mark.parametrize("n", [10, 30, 100, 1000])
+def test_gaussian_differences_look_fine(n: int) -> None:
+    wrong = sum(problem(gaussian(seed, n)) is not None for seed in range(500))
+    assert wrong <= 5
+
+
+def test_a_warning_names_two_pairs_and_counts_the_others() -> None:
+    bad = shape(columns(np.zeros(40)))
+    fine = shape(columns(gaussian(0, 40)))
+    said = "between x and y take only 1 distinct value (round 40, 40 items)"
+    assert shape_warning(()) is None
+    assert shape_warning((fine, fine)) is None
+    assert shape_warning((fine, bad)) == f"the differences {said}: {WHAT_TO_DO}"
+    assert shape_warning((bad, fine, bad)) == f"the differences {said}, those {said}: {WHAT_TO_DO}"
+    many = f"the differences {said}, those {said}, and 3 more pairs look wrong: {WHAT_TO_DO}"
+    assert shape_warning((bad,) * 5) == many
+
+
+def test_shapes_are_of_the_rounds_up_to_the_one_that_decided() -> None:
+    scores = np.random.default_rng(0).standard_normal((50, 3))
+    found = shapes_of([(0, 1, 20), (2, 1, 50), (0, 2, 2)], lambda a, b, t: scores[:t, [a, b]], "abc".__getitem__)
+    assert [(one.arm, one.against, one.round, one.n_items) for one in found] == [("a", "b", 20, 20), ("c", "b", 50, 50)]
+    assert found[0].skewness == pytest.approx(skew(scores[:20, 0] - scores[:20, 1], bias=False))
+
+
+# --- races -----------------------------------------------------------------------------------------------------------
+
+LEADS = np.array([0.0, 0.3, 0.6])
+ARMS = ["low", "mid", "high"]
+
+
+def race(scores: Matrix, **options: Any) -> RaceResult[Any]:
+    def evaluate(arm: str, item: int) -> float:
+        return float(scores[item, ARMS.index(arm)])
+
+    return bestarm.race(evaluate, arms=ARMS, items=range(len(scores)), progress=False, **options)
+
+
+def normal_scores() -> Matrix:
+    rng = np.random.default_rng(0)
+    return LEADS + rng.standard_normal((2000, 1)) + 0.7 * rng.standard_normal((2000, 3))
+
+
+def coin_scores() -> Matrix:
+    return (np.random.default_rng(0).random((2000, 3)) < [0.3, 0.5, 0.9]).astype(float)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("comparison", [StudentMixture(), GaussianBernstein()], ids=repr)
+def test_gaussian_races_have_shapes_and_no_warnings(comparison: Any) -> None:
+    result = race(normal_scores(), comparison=comparison)
+    assert (result.best, result.warnings) == ("high", ())
+    assert [(one.arm, one.against, one.round) for one in result.shapes] == [
+        (out.arm, out.by, out.round) for out in result.eliminations
+    ]
+    assert "Warning" not in result.verdict
+    for one in result.shapes:
+        both = result.scores[: one.round][:, [ARMS.index(one.arm), ARMS.index(one.against)]]
+        assert one.n_items == one.round == one.distinct
+        assert one.skewness == pytest.approx(skew(both[:, 0] - both[:, 1], bias=False), rel=1e-9)
+
+
+def test_rounds_in_flight_when_an_arm_left_do_not_count() -> None:
+    result = race(normal_scores(), rounds_in_flight=5)
+    assert (~np.isnan(result.scores)).sum() > result.counts.sum()
+    assert [one.n_items for one in result.shapes] == [out.round for out in result.eliminations]
+
+
+@pytest.mark.filterwarnings("error")
+def test_at_the_end_of_an_undecided_race_the_closest_rival_is_looked_at() -> None:
+    result = race(normal_scores(), max_evaluations=50, delta=1e-6)
+    assert (result.reason, len(result.candidates)) == ("budget", 3)
+    assert [(one.arm, one.against, one.round) for one in result.shapes] == [
+        (result.candidates[1], result.leader, result.n_rounds)
+    ]
+    assert race(normal_scores(), max_evaluations=3).shapes == ()  # one round has no shape
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("ended", ["decided", "budget"])
+def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, ended: str) -> None:
+    store = tmp_path / "race.sqlite"
+    with pytest.warns(AssumptionWarning) as caught:
+        result = race(coin_scores(), store=store, max_evaluations=None if ended == "decided" else 90)
+    assert result.reason == ended
+    (text,) = result.warnings
+    first = result.shapes[0]
+    pair = f"between {first.arm} and {first.against} take only {first.distinct} distinct values"
+    assert text.startswith(f"the differences {pair} (round {first.round}, {first.n_items} items)")
+    assert text.endswith(WHAT_TO_DO)
+    assert [str(one.message) for one in caught][-1] == text
+    assert f"Warning: {text}." in sentences(result)
+    plain = json.loads(result.to_json())
+    assert plain["warnings"] == [text]
+    assert plain["shapes"] == [vars(one) | {"problem": one.problem} for one in result.shapes]
+    assert plain["shapes"][0]["problem"] == f"take only {first.distinct} distinct values"
+    loaded = bestarm.load_result(store)
+    assert (loaded.shapes, loaded.warnings) == (result.shapes, result.warnings)
+    result.to_html(tmp_path / "page.html")
+    assert pair in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_table_warns_as_a_race_does() -> None:
+    with pytest.warns(AssumptionWarning, match="the differences between .* take only 3 distinct values"):
+        table = race_table(coin_scores(), arms=ARMS, comparison=StudentMixture())
+    assert table.shapes == race(coin_scores(), comparison=StudentMixture()).shapes != ()
+
+
+def test_rare_large_differences_are_warned_of_for_the_pair_concerned() -> None:
+    rng = np.random.default_rng(3)
+    scores = normal_scores()
+    scores[:, 1] += 40.0 * (rng.random(2000) < 0.02)  # the mean of mid is now the best
+    result = race(scores, delta=1e-6)
+    wrong = {one.arm for one in result.shapes if one.problem} | {one.against for one in result.shapes if one.problem}
+    assert "mid" in wrong
+    assert "mid" in result.warnings[0]
+
+
+def test_what_may_not_have_come_up_is_said_where_an_arm_left_early() -> None:
+    result = race(normal_scores() - np.array([0.0, 0.0, -4.0]))
+    first = min(result.eliminations, key=lambda out: out.round)
+    assert first.round < 100
+    rare = max(2, first.round // 3)
+    assert (
+        f"{first.arm} left after {first.round} items: what happens on fewer than one item in {rare} may not have "
+        in (result.verdict)
+    )
+    late = race(normal_scores(), delta=1e-12)
+    assert len(late.eliminations) == 2
+    assert min(out.round for out in late.eliminations) >= 100
+    assert "may not have come up" not in late.verdict
+
+
+TESTS_WITH_BOUNDS: list[dict[str, Any]] = [
+    {"bounds": (0, 1)},
+    {"bounds": (0, 1), "target": "population"},
+    {"bounds": (0, 1), "comparison": EmpiricalBernstein()},
+    {"bounds": (0, 1), "comparison": Portfolio()},
+    {"algorithm": PairwiseBAI(comparison=Betting())},
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("options", TESTS_WITH_BOUNDS, ids=str)
+@pytest.mark.parametrize("rare", [0.5, 0.02, 0.002])
+def test_with_bounds_no_shape_is_looked_at_and_coins_are_never_told_to_do_without(
+    options: dict[str, Any], rare: float
+) -> None:
+    """Also where their differences hardly use the range."""
+    coins = (np.random.default_rng(1).random((600, 3)) < rare).astype(float)
+    for result in (race(coins, **options), race_table(coins, arms=ARMS, **options)):
+        assert (result.shapes, result.warnings) == ((), ())
+        assert json.loads(result.to_json())["shapes"] == []
+        assert "Warning" not in result.verdict
+        assert "nearly Gaussian" not in result.verdict
+        assert "may not have come up" not in result.verdict
+
+
+def test_the_negative_control_many_valued_scores_that_hardly_use_the_range_are_told() -> None:
+    scores = 0.5 + 0.001 * normal_scores()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        race(scores, bounds=(0, 1))
+    assert "leave them out if the differences are nearly Gaussian" in str(caught[0].message)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_algorithm_that_assumes_other_things_has_no_shapes() -> None:
+    result = race(normal_scores(), algorithm=LUCB(0.1, variances=1.5), max_evaluations=300)
+    assert (result.shapes, result.guarantee.nearly_gaussian) == ((), False)
