@@ -115,6 +115,19 @@ def remark_on(frame: pd.DataFrame, options: dict[str, Any]) -> str:
     return f"Over the whole table {first} has the best mean, then {second}."
 
 
+def sample_of(table: bestarm.ScoreTable, **options: Any) -> str:
+    """What is said about items like these when the table is raced for them."""
+    for_law = race_table(table, target="population", **options)
+    sure = f"with probability at least {1 - options.get('delta', 0.05):g}."
+    if for_law.best is not None:
+        within = f" as within {options['epsilon']} of the best" if for_law.reason == "within epsilon" else ""
+        return f" Raced for items like these (--target population) it names {for_law.best}{within}, {sure}"
+    return (
+        f" Raced for items like these (--target population) it leaves {len(for_law.candidates)} of "
+        f"{len(for_law.arms)} arms, none better than {for_law.leader} by more than {for_law.regret_bound:.3g}, {sure}"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "options"),
     [
@@ -122,6 +135,8 @@ def remark_on(frame: pd.DataFrame, options: dict[str, Any]) -> str:
         (["--bounds", "0,1", "--lower-is-better"], {"bounds": (0, 1), "lower_is_better": True}),
         (["--max-evaluations", 2000, "--quiet"], {"max_evaluations": 2000}),
         (["--epsilon", 0.2, "--indifference-zone", 0.05], {"epsilon": 0.2, "indifference_zone": 0.05}),
+        (["--epsilon", 0.25, "--delta", 0.01], {"epsilon": 0.25, "delta": 0.01}),
+        (["--delta", 1e-30], {"delta": 1e-30}),
     ],
 )
 def test_table_prints_what_race_table_returns(words: list[Any], options: dict[str, Any]) -> None:
@@ -130,7 +145,9 @@ def test_table_prints_what_race_table_returns(words: list[Any], options: dict[st
     assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
     shown = bestarm_cli("table", "scores.csv", *words)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    assert words_of(shown.stdout) == words_of(f"{as_typed(str(expected))} {remark_on(scores(), options)}")
+    alone = "max_evaluations" in options or "indifference_zone" in options  # nothing is said beside the race then
+    sample = "" if alone else sample_of(read_table("scores.csv"), **options)
+    assert words_of(shown.stdout) == words_of(f"{as_typed(str(expected))} {remark_on(scores(), options)}{sample}")
 
 
 def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better() -> None:
@@ -149,7 +166,8 @@ def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(mi
     result = race_table(read_table("gaps.csv"), missing=missing, bounds=(0, 1))
     assert (ended.exit_code, ended.stderr, result.best) == (0, "", best)
     raced = gaps().fillna(0.0) if missing == "worst" else gaps().dropna()
-    assert words_of(ended.stdout).endswith(remark_on(raced, {}))
+    assert remark_on(raced, {}) in words_of(ended.stdout)
+    assert words_of(ended.stdout).endswith(sample_of(read_table("gaps.csv"), missing=missing, bounds=(0, 1)))
 
 
 def test_an_arm_without_any_score_is_the_worst_without_a_warning() -> None:
