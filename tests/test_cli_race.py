@@ -118,7 +118,7 @@ def test_run_prints_verdict_cost_and_table() -> None:
     ended, expected = run("--delta", "0.01"), in_python(delta=0.01)
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert " ".join(ended.stdout.split()) == " ".join(with_target_flag(str(expected)).split())
-    assert "give --target population. " in " ".join(ended.stdout.split())
+    assert "--target population goes on until it is decided" in " ".join(ended.stdout.split())
     assert expected.best == "high"
 
 
@@ -391,7 +391,7 @@ def test_a_warning_is_one_line_without_a_place_in_python(folder: Path) -> None:
         "warning: the scores of the first 50 rounds take at most 10 distinct values, so they are not"
     )
     assert early.endswith(": if they are bounded, give --bounds low,high")
-    assert late.startswith("warning: the differences between 0.3 and 0.6 take only 3 distinct values (round ")
+    assert late.startswith("warning: the differences between 0.3 and 0.6 take only 3 distinct values (up to round ")
     assert "give --bounds low,high if the scores have any" in late
     shown = bestarm_cli("show", "race.sqlite")
     assert (shown.stderr, shown.stdout) == ("", ended.stdout)

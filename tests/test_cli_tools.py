@@ -382,7 +382,7 @@ SAID: dict[str, str | tuple[str, ...]] = {
     "prog1": "prog1 {item} is better than every other arm more often than worse on these 300 ",
     "gzip": (
         "gzip -kc {item} is better than every other arm more often than worse on these 300 ",
-        "gzip -kc {item} is the best on these 300 items or loses to it by at most 0.1 ",
+        "gzip -kc {item} is the best on these 300 items or loses to it by at most 10% of ",
     ),
     "./b": "./b {item} is the best ",
     "module": "c is the best ",

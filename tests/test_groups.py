@@ -328,7 +328,7 @@ def test_a_stored_race_goes_on_and_is_loaded(tmp_path: Path) -> None:
     assert loaded.settings == whole.settings
     assert loaded.to_json() == whole.to_json()
     swapped = [*groups[1:], groups[0]]
-    with pytest.raises(StoreError, match="the items are not the same"):
+    with pytest.raises(StoreError, match="the items or their groups are not the same"):
         run(scores, swapped, store=store)
     with pytest.raises(StoreError, match="holds another race"):
         run(scores, None, store=store)
@@ -433,8 +433,8 @@ def test_bad_groups_are_refused_before_anything_runs(case: str) -> None:
 TABLE = {"a": [0, 1, 0, 1], "b": [1, 1, 0, 1]}
 BAD_TABLES: dict[str, tuple[Any, Any, str]] = {
     "too few": (TABLE, ["x", "x", "y"], "groups must hold one label for each of the 4 items, got 3"),
-    "no column": (TABLE, "g", r"groups must name a column of the table, got 'g' \(its columns have a, b\)"),
-    "no names": (np.eye(4), "g", r"groups must name a column of the table, got 'g' \(its columns have no names\)"),
+    "no column": (TABLE, "g", r"groups must name a column of the table, got 'g' \(its columns: a, b\)"),
+    "no names": (np.eye(4), "g", r"groups must name a column of the table, got 'g' \(its columns: without names\)"),
     "one group": (TABLE | {"g": ["x"] * 4}, "g", "groups must name at least two groups, got 1"),
     "missing": (TABLE | {"g": ["x", "x", None, "y"]}, "g", "groups must be names or numbers, one for each item"),
     "missing, pandas": (pd.DataFrame(TABLE | {"g": [1, 1, None, 2]}), "g", "one for each item, got nan"),
@@ -485,8 +485,42 @@ def test_a_failure_inside_a_group_is_one_of_the_group() -> None:
         return math.nan if (arm, item) == ("b", 3) else 0.5
 
     options: dict[str, Any] = {"arms": ["a", "b"], "items": range(6), "groups": list("xxyyzz"), "progress": False}
-    with pytest.raises(EvaluationError, match=r"evaluate\('a', \[2, 3\]\) failed: OSError: disk full"):
+    with pytest.raises(EvaluationError, match=r"evaluate\('a', 2\) failed: OSError: disk full"):
         bestarm.race(evaluate, bounds=(0, 1), **options)
     result = bestarm.race(evaluate, bounds=(0, 1), on_error="worst", **options)
     assert {one.arm: one.worst for one in result.failures} == {"a": 1, "b": 1}
     assert result.means.tolist() == pytest.approx([1 / 3, 1 / 3])
+
+
+def test_a_mapping_says_the_group_of_each_item() -> None:
+    groups = {k: k // 3 for k in range(30)}
+
+    def evaluate(arm: int, item: int) -> float:
+        return (31 * item + 7 * arm) % 10 / 10
+
+    options: dict[str, Any] = {"arms": range(3), "items": range(30), "bounds": (0, 1), "progress": False}
+    by_mapping = bestarm.race(evaluate, groups=groups, **options)
+    assert by_mapping.settings == bestarm.race(evaluate, groups=lambda item: item // 3, **options).settings
+    with pytest.raises(ValueError, match="groups must hold the group of every item, but there is none for 9"):
+        bestarm.race(evaluate, groups=dict.fromkeys(range(9), 0), **options)
+    rows = np.random.default_rng(0).random((30, 2))
+    named = {str(k + 1): k // 3 for k in range(30)}  # the rows of a table are numbered from 1
+    table = bestarm.race_table(rows, groups=named, bounds=(0, 1))
+    assert table.settings.group_sizes == (3,) * 10
+
+
+@pytest.mark.parametrize("groups", [5, "abc"])
+def test_what_is_no_collection_of_groups_is_refused(groups: Any) -> None:
+    with pytest.raises(TypeError, match="groups must be a label for each item, or a function of an item, got"):
+        bestarm.Race(range(2), items=range(3), bounds=(0, 1), groups=groups)
+
+
+def test_a_failure_in_a_group_names_its_item() -> None:
+    def evaluate(arm: str, item: int) -> float:
+        if item == 5 and arm == "b":
+            raise OSError("disk full")
+        return 0.5
+
+    options: dict[str, Any] = {"items": range(9), "groups": [k // 3 for k in range(9)], "bounds": (0, 1)}
+    with pytest.raises(bestarm.EvaluationError, match=r"evaluate\('b', 5\) failed: OSError: disk full"):
+        bestarm.race(evaluate, arms=["a", "b"], progress=False, **options)

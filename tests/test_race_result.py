@@ -161,13 +161,16 @@ BEST = f"high is the best {HERE} {SURE}."
 TOO = f"On items like these it is the best too, {SURE}."
 THESE = "On items like these"
 OPEN = f"{THESE} the race is not decided:"
-MORE = "To decide that, give target='population'."
+MORE = (
+    "Arms that left were not tested further for this: target='population' goes on until it is decided or the items run "
+    "out."
+)
 LEADS = '"high" leads. With probability at least 0.95 the best'
 BEATS = 'and it beats "high" by at most'
 WITHIN = "This assumes that all scores lie in [0, 1] and the items"
 ORDER = f"{WITHIN} come in random order; for items like these, also that these are a random sample of them."
 INDEPENDENT = f"{WITHIN} are independent of each other."
-UNRELATED = f"{INDEPENDENT[:-1]}; that which arms fail has nothing to do with their scores."
+OF_THOSE = "of those that could be evaluated, or the best of all is"
 GAUSSIAN = ", if the differences are nearly Gaussian"
 NORMAL = (
     "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
@@ -183,8 +186,13 @@ NOTHING = "No answer: the race was interrupted before the first round was comple
 
 def one_value(arm: Any, against: Any, items: int) -> str:
     """The warning of differences that are all the same."""
-    pair = f"between {arm} and {against} take only 1 distinct value (round {items}, {items} items)"
+    pair = f"between {arm} and {against} take only 1 distinct value (up to round {items})"
     return f"Warning: the differences {pair}: {NOT_COVERED}."
+
+
+def left(arm: str, n_items: int) -> str:
+    """Who is ahead over all items of a list that ran out."""
+    return f'Over these {n_items} items "{arm}" has the best mean of those left.'
 
 
 VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -196,7 +204,8 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "decided: drawn": (
         lambda: race(replace=True),
-        f"high has the best expected score on these 1,000 items {SURE}. {INDEPENDENT}",
+        f"high has the best expected score on these 1,000 items {SURE}. "
+        f"{INDEPENDENT.replace('the items', 'evaluations')}",
     ),
     "decided: zone": (
         lambda: race(indifference_zone=0.1),
@@ -215,26 +224,27 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     "all items used": (
         lambda: race(items=range(3)),
         f"high has the best mean over all 3 items as scored here {SURE}. {OPEN} 3 of 3 arms may be the best, none "
-        f"better than high by more than 1, {SURE}. {MORE} {ORDER}",
+        f"better than high by more than 1, {SURE}. {ORDER}",
     ),
     "all items used: tie": (
         lambda: race(lambda arm, item: 0.5, items=range(7)),
         f"low, mid and high tie for the best mean over all 7 items as scored here {SURE}. {OPEN} 3 of 3 arms may be "
-        f"the best, none better than low by more than 1, {SURE}. {MORE} {ORDER}",
+        f"the best, none better than low by more than 1, {SURE}. {ORDER}",
     ),
     "ran out of items: sample": (
         lambda: race(lambda arm, item: 0.1 * item + (arm == 9), range(10), range(7), bounds=None),
         'No answer: the items ran out. "9" leads. With probability at least 0.95 the best on items like these is '
-        f"9, 0, 1, 2, 3 or 5 more{GAUSSIAN}. {NORMAL} {one_value(0, 9, 7)}",
+        f"9, 0, 1, 2, 3 or 5 more{GAUSSIAN}. {left('9', 7)} {NORMAL} {one_value(0, 9, 7)}",
     ),
     "ran out of items: tie of a sample": (
         lambda: race(lambda arm, item: 0.1 * item, range(7), range(7), bounds=None),
         'No answer: the items ran out. "0" leads. With probability at least 0.95 the best on items like these is '
-        f"0, 1, 2, 3, 4 or 2 more{GAUSSIAN}. {NORMAL} {one_value(1, 0, 7)}",
+        f"0, 1, 2, 3, 4 or 2 more{GAUSSIAN}. {left('0', 7)} {NORMAL} {one_value(1, 0, 7)}",
     ),
     "ran out of items: population": (
         lambda: race(items=range(3), target="population"),
-        f"No answer: the items ran out. {LEADS} on items like these is high, mid or low, {BEATS} 1. {INDEPENDENT}",
+        f"No answer: the items ran out. {LEADS} on items like these is high, mid or low, {BEATS} 1. "
+        f"{left('high', 3)} {INDEPENDENT}",
     ),
     "budget": (
         lambda: race(max_evaluations=11),
@@ -253,13 +263,13 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     "interrupted: at once": (lambda: race(failing({"mid": 1}, KeyboardInterrupt())), NOTHING),
     "decided: disqualified": (
         lambda: race(failing({"high": 12}, FULL), on_error="disqualify", items=iter(range(100))),
-        f"mid is the best of those that could be evaluated (apart from low), {SURE}. {UNRELATED} "
+        f"mid is the best {OF_THOSE} high, which could not be evaluated, {SURE}. {INDEPENDENT} "
         f"high was disqualified in round 12 {FAILED.format('high', 11)}: nothing is known about how good it is. It had "
         "eliminated low, which may be better than mid.",
     ),
     "decided: all but one disqualified": (
         lambda: race(failing({"high": 1, "low": 1}, FULL), on_error="disqualify", items=iter("ab")),
-        f"mid is the best of those that could be evaluated, {SURE}. {UNRELATED} "
+        f"mid is the best {OF_THOSE} low or high, which could not be evaluated, {SURE}. {INDEPENDENT} "
         f"low was disqualified in round 1 {FAILED.format('low', repr('a'))}: nothing is known about how good it is. "
         f"high was disqualified in round 1 {FAILED.format('high', repr('a'))}: nothing is known about how good it is.",
     ),
@@ -267,7 +277,7 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: race(turning, [0, 1, 2], iter(range(500)), bounds=None, algorithm=KEPT),
         f"0 is the best with probability at least 0.9{GAUSSIAN}. {NORMAL} 1 left after 3 items: what happens on "
         "fewer than one item in 2 may not have come up by then. Warning: the differences between 1 and 0 take only 1 "
-        "distinct value (round 3, 3 items), those between 2 and 1 take only 2 distinct values (round 41, 41 items): "
+        "distinct value (up to round 3), those between 2 and 1 take only 2 distinct values (up to round 41): "
         f"{NOT_COVERED}. The evidence contradicts itself: in round 41 every candidate was beaten, including 0 (by 1).",
     ),
 }
@@ -306,9 +316,9 @@ DECIDED = f"""\
  mid     0.5      15      0.4   out in round 15, beaten by high
  low     0.2      10      0.7   out in round 10, beaten by high"""
 UNDECIDED = f"""\
-No answer: the budget ran out. "low" leads. With probability at least 0.95 the best of those that could be evaluated \
-is low or mid{GAUSSIAN}.
-{NORMAL[:-1]}; that which arms fail has nothing to do with their scores.
+No answer: the budget ran out. "low" leads. With probability at least 0.95 the best is low or mid, or the \
+best of all is high, which could not be evaluated{GAUSSIAN}.
+{NORMAL}
 {one_value("mid", "low", 9)}
 high was disqualified in round 7 {FAILED.format("high", 6)}: nothing is known about how good it is.
 25 evaluations in 9 rounds.

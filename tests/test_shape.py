@@ -173,7 +173,7 @@ def test_gaussian_differences_look_fine(n: int) -> None:
 def test_a_warning_names_two_pairs_and_counts_the_others() -> None:
     bad = shape(columns(np.zeros(40)))
     fine = shape(columns(gaussian(0, 40)))
-    said = "between x and y take only 1 distinct value (round 40, 40 items)"
+    said = "between x and y take only 1 distinct value (up to round 40)"
     assert shape_warning(()) is None
     assert shape_warning((fine, fine)) is None
     assert shape_warning((fine, bad)) == f"the differences {said}: {WHAT_TO_DO}"
@@ -252,7 +252,7 @@ def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, ended: str) -> None
     (text,) = result.warnings
     first = result.shapes[0]
     pair = f"between {first.arm} and {first.against} take only {first.distinct} distinct values"
-    assert text.startswith(f"the differences {pair} (round {first.round}, {first.n_items} items)")
+    assert text.startswith(f"the differences {pair} (up to round {first.round})")
     assert text.endswith(WHAT_TO_DO)
     assert [str(one.message) for one in caught][-1] == text
     assert f"Warning: {text}." in sentences(result)

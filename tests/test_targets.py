@@ -94,8 +94,9 @@ def test_both_sentences_are_said() -> None:
     assert "164 items as scored here" in result.verdict
     assert (
         f"On items like these the race is not decided: {len(beyond.candidates)} of 4 arms may be the best, none better "
-        f"than {result.leader} by more than {beyond.regret_bound:.3g}, with probability at least 0.95. To decide that, "
-        "give target='population'." in result.verdict
+        f"than {result.leader} by more than {beyond.regret_bound:.3g}, with probability at least 0.95. Arms that left "
+        "were not tested further for this: target='population' goes on until it is decided or the items run out."
+        in result.verdict
     )
     assert "for items like these, also that these are a random sample of them" in result.verdict
     plain = json.loads(result.to_json())
@@ -103,6 +104,7 @@ def test_both_sentences_are_said() -> None:
     assert plain["for_population"] == {
         "candidates": list(beyond.candidates),
         "regret_bound": beyond.regret_bound,
+        "disqualified": [],
         "decided": False,
     }
 
@@ -155,6 +157,90 @@ def test_portfolios_say_something_about_items_like_these() -> None:
     assert set(result.candidates) <= set(result.for_population.candidates)
 
 
+def test_a_score_that_is_not_there_is_no_score() -> None:
+    """An arm that the race had dropped fails in flight: of items like these nothing is known about it from there on."""
+    race = Race(
+        ["A", "B", "C"],
+        items=range(60),
+        bounds=(0, 1),
+        on_error="disqualify",
+        rounds_in_flight=60,
+        lower_is_better=True,
+    )
+    level = {"A": 0.5, "B": 0.5, "C": 0.7}
+    while not race.finished:
+        for todo in race.ask():
+            down = {"C"} if todo.number > 20 else set()
+            race.tell(todo, {arm: RuntimeError("down") if arm in down else level[arm] for arm in todo.arms})
+    result = race.result()
+    assert result.disqualified == ()
+    assert result.for_population is not None
+    assert result.for_population.candidates == ("A", "B")
+    assert result.for_population.disqualified == ("C",)
+    assert "or the best of all is C, which could not be evaluated" in result.verdict
+
+
+def down_from(number: int, arms: set[str], level: dict[str, float]) -> RaceResult[Any]:
+    """A race in which some arms fail from a round on; the others score about their level."""
+    race = Race(level, items=range(400), bounds=(0, 1), on_error="disqualify")
+    luck = np.random.default_rng(0)
+    while not race.finished:
+        for todo in race.ask():
+            failed = arms if todo.number >= number else set()
+            scores = {arm: float(luck.random() < level[arm]) for arm in todo.arms}
+            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
+    return race.result()
+
+
+def test_a_failure_that_ends_the_race_counts_for_items_like_these_too() -> None:
+    result = down_from(6, {"A"}, {"A": 0.6, "B": 0.5})
+    assert (result.best, result.n_rounds) == ("B", 5)
+    assert result.for_population == ForPopulation(("B",), 0.0, ("A",))
+    assert "it is the best of those that could be evaluated too, or the best of all is A" in result.verdict
+
+
+def test_items_like_these_where_all_that_are_left_fail() -> None:
+    """Of a race on groups: by size others are ahead than by groups, and those of the population fail together."""
+    sizes = [4000] + [1] * 400
+    labels = np.repeat(np.arange(len(sizes)), sizes).tolist()
+    luck = np.random.default_rng(1)
+    race = Race(["F", "B", "C", "D"], items=range(len(labels)), groups=labels, bounds=(0, 1), on_error="disqualify")
+    level = {"F": 0.8, "B": 0.8, "C": 0.1, "D": 0.1}
+    while not race.finished:
+        for todo in race.ask():
+            failed = {"F", "B"} if todo.number >= 150 else set()
+            scores = {arm: float(luck.random() < level[arm]) for arm in todo.arms}
+            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
+    result = race.result()
+    beyond = result.for_population
+    assert beyond is not None
+    assert beyond.candidates == ()
+    assert np.isnan(beyond.regret_bound)
+    assert set(beyond.disqualified) == {"F", "B"}
+    assert "On groups of items like these nothing is known" in result.verdict
+
+
+def test_the_regret_bound_for_items_like_these_is_about_the_leader_of_the_race() -> None:
+    """Small groups say B, one large group in four says A: by items A is ahead, by groups B."""
+    rows = np.array([[0.2, 0.8]] * 300 + [[0.8, 0.2]] * (100 * 30))
+    labels = [*range(300), *np.repeat(np.arange(300, 400), 30).tolist()]
+    result = bestarm.race_table(rows, arms=["A", "B"], groups=labels, bounds=(0, 1))
+    beyond = result.for_population
+    assert beyond is not None
+    assert result.best == "A"
+    assert beyond.candidates == ("B",)
+    assert beyond.regret_bound > 0.3
+
+
+def test_a_lead_in_wins_is_not_cut_to_the_bounds() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.where(rng.random((200, 1)) < 0.65, [[0.0, 0.1]], [[0.1, 0.0]])
+    result = bestarm.race_table(rows, bounds=(0, 0.1), criterion="wins", max_evaluations=12)
+    assert result.for_population is not None
+    assert result.regret_bound > 0.3
+    assert result.for_population.regret_bound > 0.3
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("target", ["items", "population"])
 def test_the_best_of_the_law_stays(target: Any) -> None:
@@ -189,7 +275,7 @@ def test_the_target_follows_from_bounds_and_items() -> None:
         (iter(range(9)), {"target": "items", "bounds": (0, 1)}, "target='items' needs a list of items"),
         (None, {"target": "items", "bounds": (0, 1)}, "target='items' needs a list of items"),
         (range(9), {"target": "both"}, "target must be one of .*'items'.*'population'.*got 'both'"),
-        (range(9), {"replace": True, "target": "population"}, "replace=True is about the items of the list"),
+        (range(9), {"replace": True, "target": "population"}, "items drawn with replacement, as times of programs are"),
         (
             range(9),
             {"target": "population", "algorithm": PairwiseBAI(comparison=Betting(pool=9))},
@@ -262,8 +348,9 @@ def test_the_command_line_says_undecided(tmp_path: Any) -> None:
     ran = CliRunner().invoke(app, ["table", str(path), "--target", "population"])
     assert ran.exit_code == 3
     assert "No answer: the items ran out." in ran.stdout
+    np.savetxt(path, coins(0, 400, [0.7, 0.5, 0.2]), delimiter=",", header="a,b,c", comments="")
     shown = CliRunner().invoke(app, ["table", str(path)])
-    assert "give --target population" in " ".join(shown.stdout.split())
+    assert "--target population goes on until it is decided" in " ".join(shown.stdout.split())
 
 
 # --- noisy scores -----------------------------------------------------------------------------------------------------

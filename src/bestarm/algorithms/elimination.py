@@ -144,10 +144,6 @@ class EliminationGame(Game):
         """Why an arm cannot be taken out of the game; None where it can."""
         return self.evidence.no_disqualification
 
-    def beaten_by_others(self, arm: int) -> bool:
-        """Whether an arm that is out would be so by the evidence of arms that were not disqualified later alone."""
-        return self.evidence.beaten_by_others(arm)
-
     def withdraw(self, arm: int) -> None:
         """Query an arm no more, though it may still be the best: what is known about it is kept.
 

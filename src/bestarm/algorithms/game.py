@@ -278,10 +278,6 @@ class Game:
             self._absorb_round(self._due(), rows[used : used + 1])
         return len(rows)
 
-    def beaten_by_others(self, arm: int) -> bool:
-        """Whether an arm that is out would be so by the evidence of arms that were not disqualified later alone."""
-        return True
-
     def take_out(self, arm: int) -> None:
         """Query an arm no more; a game that can do without one, and says so, must do it here."""
 

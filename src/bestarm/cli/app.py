@@ -94,6 +94,7 @@ def as_typed(message: str) -> str:
     text = re.sub(r"(--bounds [^\s,]+), ", r"\1,", text)
     text = re.sub(r"\b(?P<name>[a-z_]+)='(?P<value>[^']*)'", flag, text)
     text = re.sub(r"\b(?P<name>[a-z_]+)=True\b", flag, text)
+    text = text.replace("replace=False", "--no-replace")
     text = re.sub(r"\b(?P<name>[a-z]+)(?==)", flag, text)
     text = re.sub(r"\b(?P<name>[a-z]+_[a-z_]+)\b", flag, text)
     return re.sub(r"^(?P<name>[a-z]+)\b(?= (?:must|needs))", flag, text)
@@ -160,7 +161,7 @@ def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
     """Say how a saved race goes on that has no answer yet."""
     used_up = result.reason == "ran out of items" and result.settings.items == "pool"
     if store is not None and not result.answered and not used_up:
-        more = " --max-evaluations MORE" if result.reason == "budget" else ""
+        more = " --max-evaluations TOTAL" if result.reason == "budget" else ""
         remark(f"to continue: bestarm resume {store}{more}")
 
 

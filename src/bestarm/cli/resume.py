@@ -33,6 +33,7 @@ def resume(
             algorithm=settings.algorithm,
             lower_is_better=settings.lower_is_better,
             on_error=settings.on_error,
+            replace=True if settings.items == "drawn" else None,
             max_evaluations=settings.max_evaluations if max_evaluations is None else max_evaluations,
             seed=settings.seed,
             store=file,

@@ -34,7 +34,6 @@ class Evidence(ABC):
 
     def __init__(self, n_arms: int) -> None:
         self.board: Board = new_board(n_arms)
-        self.forgotten: set[int] = set()  # arms that were disqualified
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:
@@ -75,16 +74,11 @@ class Evidence(ABC):
         """What the evidence counts besides queries."""
         return {}
 
-    def forget(self, arm: int) -> None:
+    def forget(self, arm: int) -> None:  # noqa: B027 - an empty default
         """Drop the evidence that others are worse than this arm, which was disqualified in the round now asked.
 
         Nothing to drop where every test stands for itself: arms that are not queried beat nobody.
         """
-        self.forgotten.add(arm)
-
-    def beaten_by_others(self, arm: int) -> bool:
-        """Whether an arm that is out would be so by the evidence of arms that were not disqualified later alone."""
-        return int(self.board.beaten_by[arm]) not in self.forgotten
 
 
 def first_round(crossed: NDArray[np.bool_]) -> float:

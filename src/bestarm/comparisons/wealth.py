@@ -142,26 +142,12 @@ class WealthEvidence(Evidence):
 
     def forget(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
-        super().forget(arm)
         for bets in (self.state.purse, self.state.near):
             if arm < len(bets.total):  # a purse that is not used has one row
                 bets.log_wealth[:, :, arm] = -np.inf
                 bets.wealth[:, :, arm] = 0.0
                 bets.asleep[:, arm] = 0.0
                 bets.total[:, arm] = 0.0
-
-    def beaten_by_others(self, arm: int) -> bool:
-        """Whether the wealth against an arm that is out is enough without what was lost with arms disqualified later.
-
-        The wealth against it has stayed as it was when it left. Where it was settled at the end of a pool, who beat it
-        says all.
-        """
-        if not self.forgotten or self.board.beaten_round[arm] == self.rule.pool:
-            return super().beaten_by_others(arm)
-        sums, others = self.state.sums[arm], np.arange(self.board.arms.size)
-        ahead = (sums > 0.0) | ((sums == 0.0) & (others < arm)) if self.rule.zone > 0.0 else others != arm
-        wealth = self.state.purse.total[arm, : others.size][ahead].sum()
-        return bool(wealth >= self.rule.threshold * (1.0 - 1e-9))
 
 
 def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import check_count
+from bestarm.checks import check_count, check_flag
 from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
@@ -44,13 +44,15 @@ class Items:
 
 
 def items_in_order(
-    items: Sequence[Any] | Iterable[Any] | None, seed: int, replace: bool = False, groups: Groups | None = None
+    items: Sequence[Any] | Iterable[Any] | None, seed: int, replace: bool | None = None, groups: Groups | None = None
 ) -> Items:
     """A sequence is a finite pool in random order, an iterator a stream, None a fresh seed for each round.
 
     With ``replace`` the items of a sequence are drawn again and again; with ``groups`` a round has a whole group.
     """
     check_count("seed", seed, least=0)
+    if replace is not None:
+        check_flag("replace", replace)
     if replace and not hasattr(items, "__len__"):
         raise ValueError(f"replace=True draws from a list of items, got {short(repr(items))}")
     if groups is not None and (replace or not hasattr(items, "__len__")):

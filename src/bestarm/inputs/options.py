@@ -125,6 +125,11 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
     if options.algorithm is not None:
         return _given_algorithm(options, options.algorithm)
     delta, epsilon, zone = checked_aim(options)
+    if options.target is not None:
+        check_choice("target", options.target, get_args(Target))
+    if options.criterion == "wins" and max(epsilon, zone) >= 1:
+        name, value = ("epsilon", epsilon) if epsilon >= 1 else ("indifference_zone", zone)
+        raise ValueError(f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {value!r}")
     comparison = _comparison(options, None if options.target == "population" else pool)
     if comparison.role == "pairs":
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)

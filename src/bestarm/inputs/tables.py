@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_choice, rounding_of
 from bestarm.inputs.arms import race_arms
-from bestarm.inputs.groups import group_labels, members
+from bestarm.inputs.groups import Groups, group_labels, members
 from bestarm.inputs.texts import counted
 from bestarm.values import equal_values
 
@@ -59,7 +59,7 @@ class ScoreTable:
             )
 
 
-def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Sequence[Any] | None = None) -> ScoreTable:
+def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Groups | None = None) -> ScoreTable:
     """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists.
 
     ``groups`` are the groups of the rows, or the name of the column that holds them.
@@ -68,11 +68,11 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Seq
         return _ungrouped(frame, arms)
     if not isinstance(groups, str):
         table = _ungrouped(frame, arms)
-        return ScoreTable(table.arms, table.items, table.scores, tuple(groups))
+        return ScoreTable(table.arms, table.items, table.scores, tuple(group_labels(table.items, groups)))
     names = _column_names(frame)
     if isinstance(frame, ScoreTable) or names is None or groups not in names:
-        have = "no names" if names is None else ", ".join(map(str, names))
-        raise ValueError(f"groups must name a column of the table, got {groups!r} (its columns have {have})")
+        have = "without names" if names is None else ", ".join(map(str, names))
+        raise ValueError(f"groups must name a column of the table, got {groups!r} (its columns: {have})")
     labels = frame[groups]
     table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
     plain = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)

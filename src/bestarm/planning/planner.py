@@ -100,7 +100,9 @@ def refining_plans(
     refined = _planned(read, needed)
     refined = replace(refined, rules=(*refined.rules, _without_pairing(read)))
     if max_evaluations is not None:
-        leads = found_leads(read.race, read.scores, read.options.bounds, max_evaluations, read.options.seed)
+        by_mean = read.race.algorithm.start(2).guarantee.criterion == "mean"  # a shift of scores is no lead in wins
+        budget, seed = max_evaluations, read.options.seed
+        leads = found_leads(read.race, read.scores, read.options.bounds, budget, seed) if by_mean else ()
         share = float(np.mean(needed <= max_evaluations))
         refined = replace(refined, max_evaluations=max_evaluations, decided=share, leads=leads)
     yield refined
@@ -127,7 +129,13 @@ def _read_pilot(
         raise ValueError(f"a pilot must have at least {FEWEST_ITEMS} items, got {len(table.items)}")
     scores, limits = _rewards(table.scores, limits, chosen.lower_is_better)
     chosen = replace(chosen, bounds=limits)
-    return _Pilot(table, scores, chosen, PlannedRace(choose_algorithm(chosen, n_items), n_items))
+    algorithm = choose_algorithm(chosen, n_items)
+    if chosen.target == "items" and algorithm.start(2).guarantee.pool is None:
+        raise ValueError(
+            "target='items' needs the length of the list, n_items, and bounds=(low, high) or criterion='wins': without "
+            "them a race is about the population"
+        )
+    return _Pilot(table, scores, chosen, PlannedRace(algorithm, n_items))
 
 
 def _check_budget(max_evaluations: int, n_arms: int) -> None:

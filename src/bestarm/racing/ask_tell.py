@@ -80,7 +80,7 @@ class Race(Generic[Arm]):
 
     def _begin(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
         self.entrants = race_arms(arms)
-        given = items_in_order(items, options.seed, bool(options.replace), options.groups)
+        given = items_in_order(items, options.seed, options.replace, options.groups)
         settings, n_arms = race_settings(options, given, digest(self.entrants.names)), len(self.entrants.names)
         usual = options.rounds_in_flight is None and settings.rounds_in_flight > 1
         if usual and not settings.algorithm.start(n_arms).works_ahead:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.inputs.scores import checked_score, is_failure, listed
+from bestarm.errors import EvaluationError
+from bestarm.inputs.scores import checked_score, failed_call, is_failure, listed
 from bestarm.inputs.texts import name_of
 from bestarm.racing.evaluation import Evaluation
 
@@ -21,7 +22,17 @@ class OverGroup:
 
     def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
         """The mean over the items, for each arm where there are several."""
-        return self._mean(arm, items, [self.function(arm, item) for item in items])
+        values = []
+        for item in items:
+            try:
+                values.append(self.function(arm, item))
+            except Exception as error:
+                raise self._failed(arm, item, error) from error
+        return self._mean(arm, items, values)
+
+    def _failed(self, arm: Any, item: Any, error: Exception) -> EvaluationError:
+        """What went wrong, with the item of the group on which it did."""
+        return failed_call("arms" if self.jointly else name_of(arm), item, error)
 
     def _mean(self, arm: Any, items: Sequence[Any], values: list[Any]) -> Any:
         if not self.jointly:
@@ -46,7 +57,13 @@ class OverGroupAwaited(OverGroup):
 
     async def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
         """The mean over the items, one after the other."""
-        return self._mean(arm, items, [await self.function(arm, item) for item in items])
+        values = []
+        for item in items:
+            try:
+                values.append(await self.function(arm, item))
+            except Exception as error:
+                raise self._failed(arm, item, error) from error
+        return self._mean(arm, items, values)
 
 
 def over_groups(evaluation: Evaluation) -> OverGroup:

@@ -5,7 +5,7 @@ import warnings
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from bestarm.algorithms import EliminationGame
+from bestarm.algorithms import EliminationGame, Guarantee
 from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.racing.replay import Reading, replay_given
@@ -27,8 +27,8 @@ class ForPopulation(Generic[Arm]):
     """What a race says about items like these: the law that the items are a random sample of.
 
     With probability at least ``1 - delta``, of its own and at all times, the best arm for that law is among the
-    ``candidates`` and none is better than the leader of the race by more than ``regret_bound``. ``decided`` says
-    whether one candidate is left.
+    ``candidates``, and not better than the leader of the race by more than ``regret_bound``, or it is among those that
+    were ``disqualified`` while they could be the best. ``decided`` says whether one candidate is left.
     """
 
     __eq__ = equal_values
@@ -36,6 +36,7 @@ class ForPopulation(Generic[Arm]):
 
     candidates: tuple[Arm, ...]
     regret_bound: float
+    disqualified: tuple[Arm, ...] = ()
 
     @property
     def decided(self) -> bool:
@@ -51,16 +52,42 @@ def for_population(result: "RaceResult[Arm]") -> ForPopulation[Arm] | None:
     it was then. Items drawn again and again say nothing about others.
     """
     if result.target == "population":
-        return ForPopulation(result.candidates, result.regret_bound)
+        failed = tuple(failed.arm for failed in result.disqualified)
+        return ForPopulation(result.candidates, result.regret_bound, failed)
     game = population_game(result.settings, len(result.arms)) if result.settings.items == "pool" else None
-    if game is None or result.outcome.leader is None or result.n_rounds == 0:
+    leader = result.outcome.leader
+    if game is None or leader is None or result.n_rounds == 0:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # was said when the race ran
-        replay_given(game, result.record, result.outcome.disqualifying, Reading(result.settings.lower_is_better))
-    order = [arm for arm in result.order if arm in game.candidates]
-    bound = 0.0 if len(order) == 1 else _regret_bound(game, result.outcome.leader)
-    return ForPopulation(tuple(result.arms[arm] for arm in order), bound)
+        gone = _played(game, result)
+    order = [arm for arm in result.order if arm in game.candidates and arm not in gone]
+    bound = 0.0 if order == [leader] else _regret_bound(game, leader, order)
+    labels = result.arms
+    return ForPopulation(tuple(labels[arm] for arm in order), bound, tuple(labels[arm] for arm in sorted(gone)))
+
+
+def _played(game: EliminationGame, result: "RaceResult[Any]") -> set[int]:
+    """Play the record of a race, the arms of each round given; who was disqualified while it could be the best.
+
+    Every failure counts, also of an arm that the race had dropped and that was still in flight: its score is not known.
+    If all that are left fail at once, the game stays where it was.
+    """
+    failures = result.record.all_disqualifying()
+    for failure in result.outcome.failures:  # one may have ended the race before its round
+        failures.setdefault(failure.round, {})[failure.arm] = failure.text
+    gone: set[int] = set()
+    reading, record = Reading(result.settings.lower_is_better), result.record
+    for number in sorted(failures):
+        replay_given(game, record.first_rounds(min(number - 1, record.n_rounds)), {}, reading)
+        failed = [] if game.finished else [arm for arm in failures[number] if arm in game.next_arms()]
+        gone |= {arm for arm in failed if arm in game.candidates}
+        if set(game.candidates) <= gone:
+            return gone
+        for arm in failed:
+            game.disqualify(arm)
+    replay_given(game, record, {}, reading)
+    return gone
 
 
 def population_game(settings: RaceSettings, n_arms: int) -> EliminationGame | None:
@@ -79,11 +106,17 @@ def _has(settings: Any, name: str) -> bool:
     return any(field.name == name for field in fields(settings))
 
 
-def _regret_bound(game: EliminationGame, leader: int) -> float:
-    """No arm is better than this one by more; it need not be a candidate, and NaN is unknown."""
-    bounds = [game.lead_bound(leader, arm) for arm in game.candidates if arm != leader]
+def _regret_bound(game: EliminationGame, leader: int, candidates: list[int]) -> float:
+    """None of the candidates is better than the leader, which need not be one, by more than this; NaN is unknown."""
+    bounds = [game.lead_bound(leader, arm) for arm in candidates if arm != leader]
     known = [-bound for bound in bounds if bound is not None]
-    if len(known) < len(bounds):
+    if not candidates or len(known) < len(bounds):
         return math.nan
-    widest = math.inf if game.bounds is None else game.bounds[1] - game.bounds[0]
-    return min(max(0.0, *known), widest)
+    return min(max(0.0, *known), widest_lead(game.bounds, game.guarantee))
+
+
+def widest_lead(bounds: tuple[float, float] | None, guarantee: Guarantee) -> float:
+    """The largest lead that there can be: a share of items, or as far as the bounds are apart."""
+    if guarantee.criterion == "wins":
+        return 1.0
+    return math.inf if bounds is None else bounds[1] - bounds[0]

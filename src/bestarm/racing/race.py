@@ -77,9 +77,10 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     replace : draw from the sequence with replacement, and evaluate an item anew each time: for scores that differ when
         an evaluation is repeated (sampled answers, times). The answer is about the expected scores on these items
     groups : where items of one document, template or author are not independent of each other: the group of each item
-        (one label per item), or a function from an item to it. A round then takes a whole group, and its score is the
-        mean over the items of the group. For the mean over these items a group counts by its size; for the population,
-        which is then one of groups, all groups count the same
+        (one label per item), or a mapping or a function from an item to it. A round then takes a whole group, and its
+        score is the mean over the items of the group; if one of its items fails, the group does. For the mean over
+        these items a group counts by its size; for the population, which is then one of groups, and by wins, all groups
+        count the same
     max_evaluations : stop, undecided, before exceeding this many evaluations
     executor : any `concurrent.futures.Executor`: threads, processes, Dask's ``Client.get_executor()``
     rounds_in_flight : how many rounds are evaluated at a time: the arms of round ``r`` are decided from the rounds up

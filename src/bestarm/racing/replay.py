@@ -56,7 +56,8 @@ class Reading:
 
 def reading_of(settings: RaceSettings, game: Game) -> Reading:
     """How the game of a race takes scores: the mean over all items of a pool weighs groups by their sizes."""
-    sizes = settings.group_sizes if game.guarantee.pool is not None else None
+    promise = game.guarantee
+    sizes = settings.group_sizes if promise.pool is not None and promise.criterion == "mean" else None
     weights = None if sizes is None else np.array(sizes) / max(sizes)
     return Reading(settings.lower_is_better, weights)
 
@@ -133,6 +134,8 @@ def replay_given(game: EliminationGame, record: Record, failures: Failures, read
     tests that hold at all times, whoever is queried, stay valid.
     """
     for last, arms in _stretches(record):
+        if last <= game.n_rounds:
+            continue
         for gone in set(game.next_arms().tolist()) - set(arms) if not game.finished else ():
             game.withdraw(gone)
         replay(game, record, failures, last, reading)

@@ -19,7 +19,7 @@ from bestarm.inputs.texts import counted, name_of
 from bestarm.racing.arm_records import ahead, arm_record, order
 from bestarm.racing.failures import FailureCount, failure_counts
 from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications, labelled
-from bestarm.racing.population import ForPopulation, for_population
+from bestarm.racing.population import ForPopulation, for_population, widest_lead
 from bestarm.racing.record import Record
 from bestarm.racing.replay import reading_of, replay
 from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of
@@ -118,15 +118,6 @@ class RaceResult(Generic[Arm]):
         """How often evaluations failed, and what followed, for each arm with failures."""
         return failure_counts(self.arms, self.record, self.outcome.failures)
 
-    @cached_property
-    def left_open(self) -> tuple[Arm, ...]:
-        """The arms whose elimination rests on one that was disqualified later: they may be better than the leader."""
-        if not self.outcome.failures:
-            return ()
-        return tuple(
-            self.arms[out.arm] for out in self.outcome.eliminations if not self._game.beaten_by_others(out.arm)
-        )
-
     @property
     def contradiction(self) -> Elimination[Arm] | None:
         """The evidence against the leader, if every remaining candidate was beaten in the same round."""
@@ -175,11 +166,11 @@ class RaceResult(Generic[Arm]):
 
     @cached_property
     def regret_bound(self) -> float:
-        """With probability ``1 - delta`` no arm, disqualified ones excepted, beats `leader` by more; NaN if unknown."""
+        """With probability ``1 - delta`` no arm beats `leader` by more, or the best was disqualified; NaN: unknown."""
         if len(self.candidates) == 1:
             return 0.0
         bound = self._game.regret_bound if self.n_rounds else math.inf
-        widest = self.bounds[1] - self.bounds[0] if self.bounds and self.n_rounds else math.inf
+        widest = widest_lead(self.bounds, self.guarantee) if self.n_rounds else math.inf
         return math.nan if bound is None else min(bound * self.unit, widest)
 
     @property

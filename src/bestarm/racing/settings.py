@@ -128,7 +128,10 @@ def _check_target(target: Target, game: Game, settings: RaceSettings) -> None:
     if settings.n_items is None:
         raise ValueError("target='items' needs a list of items: a stream and fresh seeds have no end")
     if settings.items == "drawn":
-        raise ValueError("replace=True is about the items of the list: leave out replace, or target='population'")
+        raise ValueError(
+            "items drawn with replacement, as times of programs are unless replace=False is given, say nothing about "
+            "a population: give replace=False, or leave target='population' out"
+        )
     if target == "population":
         raise ValueError(f"target='population' does not fit {settings.algorithm!r}, which is for a pool of items")
     raise ValueError(
@@ -200,12 +203,32 @@ def as_begun(settings: RaceSettings, stored: Mapping[str, Any], ahead: bool) -> 
     return replace(settings, algorithm=as_written(settings.algorithm, stored["algorithm"]))
 
 
+def _changed_items(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """How the items are drawn otherwise than before, in words, or None."""
+    if {stored["items"], now["items"]} == {"pool", "drawn"}:
+        was, is_now = (plain["items"] == "drawn" for plain in (stored, now))
+        return f"replace was {was} when the race began and is {is_now} now"
+    had, has = (plain["group_sizes"] is not None for plain in (stored, now))
+    if had != has:
+        was, is_now = ("given" if one else "not given" for one in (had, has))
+        return f"groups were {was} when the race began and are {is_now} now"
+    if has and stored["items_digest"] != now["items_digest"]:
+        return "the items or their groups are not the same"
+    won, wins = (plain["algorithm"].get("comparison", {}).get("type") == "Wins" for plain in (stored, now))
+    if won != wins:
+        was, is_now = ("wins" if one else "mean" for one in (won, wins))
+        return f"criterion was {was!r} when the race began and is {is_now!r} now"
+    return None
+
+
 def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """The first setting that is not the same, in words, or None.
 
     The budget may change: stopping is allowed at any time, so a larger one continues the same race.
     """
     stored = {**stored, "algorithm": up_to_date(stored["algorithm"])}
+    if (changed := _changed_items(stored, now)) is not None:
+        return changed
     if stored["items_digest"] != now["items_digest"] and stored["n_items"] == now["n_items"]:
         return "the items are not the same"
     compared = [name for name in now if name != "max_evaluations"]

@@ -101,8 +101,7 @@ def shape_warning(shapes: tuple[Shape[Arm], ...]) -> str | None:
     if not wrong:
         return None
     said = [
-        f"between {name_of(shape.arm)} and {name_of(shape.against)} {shape.problem} "
-        f"(round {shape.round:,}, {counted(shape.n_items, 'item')})"
+        f"between {name_of(shape.arm)} and {name_of(shape.against)} {shape.problem} (up to round {shape.round:,})"
         for shape in wrong[:MOST_PAIRS]
     ]
     more = f", and {counted(len(wrong) - MOST_PAIRS, 'more pair')} look wrong" if len(wrong) > MOST_PAIRS else ""

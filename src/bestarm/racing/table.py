@@ -11,6 +11,7 @@ from bestarm.algorithms import Reason
 from bestarm.checks import check_bounds, check_count, check_flag
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.failures import Note
+from bestarm.inputs.groups import Groups
 from bestarm.inputs.items import Items, digest, shuffled
 from bestarm.inputs.options import OnError, Options, TableOptions, choose_algorithm, known_options
 from bestarm.inputs.tables import Missing, ScoreTable, by_group, check_within, score_table, table_bounds, without_gaps
@@ -28,7 +29,7 @@ def race_table(
     arms: Sequence[str] | None = None,
     bounds: tuple[float, float] | None = None,
     missing: Missing = "raise",
-    groups: str | Sequence[Any] | None = None,
+    groups: str | Groups | None = None,
     **options: Unpack[TableOptions],
 ) -> RaceResult[str]:
     """Which column of a recorded score table is best, and how few of its cells would have been enough?

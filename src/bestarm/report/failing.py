@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 def whose_best(result: "RaceResult[Any]") -> str:
     """Of which arms the answer is the best, as it follows "the best": nothing where it is the best of all."""
-    if not result.disqualified:
-        return ""
-    apart = result.left_open
-    return f" of those that could be evaluated{f' (apart from {names(apart)})' if apart else ''}"
+    return " of those that could be evaluated" if result.disqualified else ""
+
+
+def or_disqualified(gone: tuple[Any, ...]) -> str:
+    """What else may be true where arms were disqualified, as it goes on after an answer."""
+    return f", or the best of all is {names(gone, 'or')}, which could not be evaluated" if gone else ""
 
 
 def disqualifications(result: "RaceResult[Any]") -> list[str]:

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bestarm.inputs.texts import counted, name_of, names
-from bestarm.report.failing import disqualifications, timeouts, whose_best
+from bestarm.report.failing import disqualifications, or_disqualified, timeouts, whose_best
 
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
 SHORT = 100  # items after which that need not be said
 WITHOUT_DISQUALIFIED = (
-    "Arms that could not be evaluated were disqualified. Nothing is known about how good they are, and the best arm is "
-    "here the best of the others. It may be out where an arm beat it that was disqualified later, and the probability "
-    "assumes that which arms fail has nothing to do with their scores."
+    "Arms that could not be evaluated were disqualified, and nothing is known about how good they are. With the "
+    "probability stated, whatever makes arms fail, the best of all arms is among those left or among those "
+    "disqualified. If it is one of the latter, nothing is promised about the others: it may have beaten them."
 )
 WINS = (
     "The best is here the arm that is better than every other on more items than worse, however much: nothing is "
@@ -55,38 +55,45 @@ def _answer(result: "RaceResult[Any]") -> str:
 
 
 def _within_epsilon(result: "RaceResult[Any]") -> str:
-    best, epsilon = name_of(result.best), f"{result.guarantee.epsilon * result.unit:g}"
+    best, epsilon = name_of(result.best), _amount(result, result.guarantee.epsilon * result.unit)
     where, sure = whose_best(result) + _where(result), _sure(result)
     if result.guarantee.criterion == "mean":
         return f"{best} is within {epsilon} of the best{where}{sure}."
-    return f"{best} is the best{where} or loses to it by at most {epsilon}{_of_items(result)}{sure}."
+    return f"{best} is the best{where} or loses to it by at most {epsilon}{sure}."
 
 
 def _over_all_items(result: "RaceResult[Any]") -> str:
     """The answer where every item was used: there may be several."""
-    everything = f"{whose_best(result)} over all {result.settings.n_items:,} items as scored here{_sure(result)}."
-    several, best = names(result.candidates), name_of(result.best)
+    several, best, one = names(result.candidates), name_of(result.best), len(result.candidates) == 1
+    everything = f"{whose_best(result)} over all {_counted_items(result)} as scored here"
     if result.guarantee.criterion == "mean":
-        return (
-            f"{several} tie for the best mean{everything}"
-            if len(result.candidates) > 1
-            else f"{best} has the best mean{everything}"
-        )
-    if len(result.candidates) > 1:
-        return f"{several} are left: none of them is beaten by all others{everything}"
-    return f"{best} is better than every other arm at least as often as worse{everything}"
+        said = f"{best} has the best mean" if one else f"{several} tie for the best mean"
+        return f"{said}{everything}{_sure(result)}."
+    if one:
+        return f"{best} is better than every other arm at least as often as worse{everything}{_sure(result)}."
+    return f"No arm is better than every other more often than worse{everything}: {several} are left."
 
 
-def _of_items(result: "RaceResult[Any]") -> str:
-    """The unit of leads, where it is not that of scores."""
-    return " of the items (won minus lost)" if result.guarantee.criterion == "wins" else ""
+def _amount(result: "RaceResult[Any]", value: float) -> str:
+    """A lead in its unit: that of scores, or a share of items."""
+    if result.guarantee.criterion == "mean":
+        return f"{value:.3g}"
+    return f"{100 * value:.3g}% of the {_items(result)} (won minus lost)"
+
+
+def _counted_items(result: "RaceResult[Any]") -> str:
+    """The items of a list; for wins of groups, these."""
+    sizes = result.settings.group_sizes
+    if sizes is not None and result.guarantee.criterion == "wins":
+        return f"{len(sizes):,} groups of items"
+    return counted(result.settings.n_items or 0, "item")
 
 
 def _where(result: "RaceResult[Any]") -> str:
     """What an answer is about, as it goes on after "the best"."""
     if result.target == "items":
-        noisy = result.settings.items == "drawn"
-        return f" on these {result.settings.n_items:,} items" + ("" if noisy else " as scored here")
+        noisy, alone = result.settings.items == "drawn", result.settings.n_items == 1
+        return f" on {'this' if alone else 'these'} {_counted_items(result)}{'' if noisy else ' as scored here'}"
     return f" on {_items(result)} like these" if result.settings.items == "pool" else ""
 
 
@@ -99,8 +106,8 @@ def _sure(result: "RaceResult[Any]") -> str:
     """How sure the answer is, and on which condition, as it ends a sentence."""
     if math.isnan(result.delta):
         return ", but its algorithm gives no guarantee"
-    comma = "," if result.disqualified else ""  # after what the answer is the best of
-    return f"{comma} {_probability(result)}{_conditions(result)}"
+    gone = or_disqualified(tuple(failed.arm for failed in result.disqualified))
+    return f"{gone}{',' if gone else ''} {_probability(result)}{_conditions(result)}"
 
 
 def _probability(result: "RaceResult[Any]") -> str:
@@ -112,6 +119,8 @@ def _conditions(result: "RaceResult[Any]") -> str:
     promise, ifs = result.guarantee, []
     if promise.indifference_zone:
         ifs.append(f"the best leads by at least {promise.indifference_zone * result.unit:g}")
+    if result.settings.own_range and result.target == "population" and result.bounds is not None:
+        ifs.append("scores stay within [{:g}, {:g}]".format(*result.bounds))
     if promise.criterion == "wins":
         ifs.append("any arm beats all others")
     if promise.nearly_gaussian:
@@ -124,11 +133,22 @@ def _undecided(result: "RaceResult[Any]") -> str:
     text = f"No answer: {ENDED[result.reason]}. {leader} leads."
     if math.isnan(result.delta):
         return f"{text} The algorithm gives no guarantee."
-    sure = _probability(result).capitalize()
-    text += f" {sure} the best{whose_best(result)}{_where(result)} is {names(result.candidates, 'or')}"
+    sure, gone = _probability(result).capitalize(), tuple(failed.arm for failed in result.disqualified)
+    text += f" {sure} the best{_where(result)} is {names(result.candidates, 'or')}"
     if math.isfinite(result.regret_bound):
-        text += f", and it beats {leader} by at most {result.regret_bound:.3g}{_of_items(result)}"
-    return f"{text}{_conditions(result)}."
+        text += f", and it beats {leader} by at most {_amount(result, result.regret_bound)}"
+    return f"{text}{or_disqualified(gone)}{_conditions(result)}.{_over_the_list(result)}"
+
+
+def _over_the_list(result: "RaceResult[Any]") -> str:
+    """Who is ahead over all items of a list that ran out, though its mean was not the target."""
+    settings = result.settings
+    used_up = result.reason == "ran out of items" and settings.items == "pool" and settings.group_sizes is None
+    if not used_up or result.guarantee.criterion != "mean":
+        return ""
+    if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
+        return ""
+    return f' Over these {settings.n_items:,} items "{name_of(result.leader)}" has the best mean of those left.'
 
 
 def _like_these(result: "RaceResult[Any]") -> list[str]:
@@ -140,16 +160,33 @@ def _like_these(result: "RaceResult[Any]") -> list[str]:
     if result.settings.own_range and result.bounds is not None:
         here += " (if their scores stay within [{:g}, {:g}])".format(*result.bounds)
     sure, leader = f"{_probability(result)}{_conditions(result)}", name_of(result.leader)
+    gone = or_disqualified(beyond.disqualified)
     if beyond.decided:
         same = beyond.candidates == (result.best,)
-        who = "it is the best too" if same else f"{names(beyond.candidates)} is the best{whose_best(result)}"
-        return [f"{here} {who}, {sure}."]
-    some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best{whose_best(result)}"
+        those = " of those that could be evaluated" if gone else ""
+        who = f"it is the best{those} too" if same else f"{names(beyond.candidates)} is the best{those}"
+        return [f"{here} {who}{gone}, {sure}."]
+    if not beyond.candidates:
+        return [f"{here} nothing is known: all arms that may be the best could not be evaluated."]
+    some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best"
     if math.isfinite(beyond.regret_bound):
-        some += f", none better than {leader} by more than {beyond.regret_bound:.3g}{_of_items(result)}"
+        more = f"{leader} by more than" if result.guarantee.criterion == "mean" else f"beats {leader} by at most"
+        than = "none better than " if result.guarantee.criterion == "mean" else "and that one "
+        some += f", {than}{more} {_amount(result, beyond.regret_bound)}"
+    some += gone
     if not result.answered:
         return [f"{here} {some}, {sure}."]
-    return [f"{here} the race is not decided: {some}, {sure}. To decide that, give target='population'."]
+    return [f"{here} the race is not decided: {some}, {sure}.{_what_decides(result)}"]
+
+
+def _what_decides(result: "RaceResult[Any]") -> str:
+    """Why arms that left may be the best on items like these, and what can be done; nothing if no items are left."""
+    if result.n_rounds == result.settings.pool:
+        return ""
+    return (
+        " Arms that left were not tested further for this: target='population' goes on until it is decided or the "
+        "items run out."
+    )
 
 
 def _basis(result: "RaceResult[Any]") -> list[str]:
@@ -159,8 +196,9 @@ def _basis(result: "RaceResult[Any]") -> list[str]:
         return []
     items, beyond = _items(result), result.target == "items" and result.for_population is not None
     sample = f"; for {items} like these, also that these are a random sample of them" if beyond else ""
-    failing = "; that which arms fail has nothing to do with their scores" if result.disqualified else ""
-    return [f"This assumes that {assumption.replace('the items', f'the {items}')}{failing}{sample}."]
+    if result.settings.items == "drawn":  # by the race itself
+        assumption = assumption.replace("the items are independent", "evaluations are independent")
+    return [f"This assumes that {assumption.replace('the items', f'the {items}')}{sample}."]
 
 
 def _unseen(result: "RaceResult[Any]") -> list[str]:
@@ -177,13 +215,24 @@ def _unseen(result: "RaceResult[Any]") -> list[str]:
 def _doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer."""
     said = [f"Warning: {warning}." for warning in result.warnings]
-    said += [*timeouts(result), *disqualifications(result)]
+    said += [*timeouts(result), *disqualifications(result), *_circle(result)]
     if (against := result.contradiction) is not None:
         said.append(
             f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
             f"including {name_of(against.arm)} (by {name_of(against.by)})."
         )
     return said
+
+
+def _circle(result: "RaceResult[Any]") -> list[str]:
+    """Arms that are out by wins, and yet ahead of the leader on the items that both share."""
+    if result.guarantee.criterion == "mean":
+        return []
+    ahead = tuple(record.arm for record in result.records if record.status == "out" and record.behind < 0)
+    if not ahead:
+        return []
+    who = f"{names(ahead)} {'is' if len(ahead) == 1 else 'are'} out, but ahead of {name_of(result.leader)}"
+    return [f"Warning: {who} on the items that they share: perhaps no arm beats all others."]
 
 
 def guarantee(result: "RaceResult[Any]") -> list[str]:
@@ -218,8 +267,15 @@ def guarantee(result: "RaceResult[Any]") -> list[str]:
 def _meaning(result: "RaceResult[Any]") -> list[str]:
     """What "the best" is, and of which items."""
     n_items, promise = result.settings.n_items, result.guarantee
+    both = []
+    if result.target == "items" and result.for_population is not None:
+        both.append(
+            f"What is said about {_items(result)} like these holds with the same probability, by a test of its own on "
+            "the same scores; both statements together hold with probability at least "
+            f"{max(0.0, 1 - 2 * promise.delta):.12g}."
+        )
     if promise.criterion == "wins":
-        return [WINS]
+        return [WINS, *both]
     if result.settings.items == "drawn":
         return [
             f"The best is the arm with the best expected score over the {n_items:,} items of this race, which were "
@@ -234,9 +290,4 @@ def _meaning(result: "RaceResult[Any]") -> list[str]:
         "order, as scored here: where an evaluation would give another score if it were repeated, the score that it "
         "gave is the one that counts (replace=True is about expected scores)."
     ]
-    if result.for_population is not None:
-        said.append(
-            f"What is said about {items} like these holds with the same probability, by a test of its own on the same "
-            f"scores; both statements together hold with probability at least {max(0.0, 1 - 2 * promise.delta):.12g}."
-        )
-    return said
+    return [*said, *both]

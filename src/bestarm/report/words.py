@@ -88,7 +88,7 @@ def rich_table(result: "RaceResult[Any]") -> "Table":
 
 
 def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.4g}"
+    return "" if math.isnan(value) else f"{value + 0.0:.4g}"  # no -0
 
 
 def text_table(result: "RaceResult[Any]") -> str:
