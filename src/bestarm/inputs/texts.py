@@ -44,3 +44,8 @@ def hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first ten names, for a message that compares two lists."""
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

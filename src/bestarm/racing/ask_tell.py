@@ -16,7 +16,7 @@ from bestarm.inputs.options import Options, RaceOptions, known_options
 from bestarm.inputs.plain import FORMAT, not_plain
 from bestarm.inputs.programs import changed_measure
 from bestarm.inputs.scores import Outcome, is_failure, told_outcome
-from bestarm.inputs.texts import counted
+from bestarm.inputs.texts import counted, first_names
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
 from bestarm.racing.settings import as_begun, difference, race_settings, start_game
@@ -283,7 +283,7 @@ class Race(Generic[Arm]):
             self.state.use_seeds_in_progression()
         now = self.state.settings.to_plain()
         if stored.arms != self.entrants.names:
-            arms = f"they were {_list(stored.arms)} and are {_list(self.entrants.names)} now"
+            arms = f"they were {first_names(stored.arms)} and are {first_names(self.entrants.names)} now"
             raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
         try:
             changed = changed_measure(before["source"], options.origin) or difference(before, now)
@@ -297,8 +297,3 @@ class Race(Generic[Arm]):
             raise StoreError(f"the race in {store} cannot be continued: {error}") from error
         store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
         store.save_eliminations(self.state.game.eliminations)
-
-
-def _list(names: Sequence[str]) -> str:
-    """The first names, for a message."""
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
