@@ -2,6 +2,8 @@
 
 import json
 import random
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -297,6 +299,15 @@ def test_a_race_is_not_continued_for_another_target(tmp_path: Any) -> None:
         run(reads(rows), items=range(400), bounds=(0, 1), target="population", store=where)
 
 
+def test_a_race_is_not_continued_with_items_drawn_otherwise(tmp_path: Any) -> None:
+    rows, where = bounded_rows(1), tmp_path / "race.sqlite"
+    run(reads(rows), items=range(400), bounds=(0, 1), max_evaluations=50, store=where)
+    with pytest.raises(bestarm.StoreError, match="replace was False when the race began and is True now"):
+        run(reads(rows), items=range(400), bounds=(0, 1), replace=True, store=where)
+    with pytest.raises(bestarm.StoreError, match="groups were not given when the race began and are given now"):
+        run(reads(rows), items=range(400), bounds=(0, 1), groups=lambda item: item // 2, store=where)
+
+
 # --- items that run out -----------------------------------------------------------------------------------------------
 
 
@@ -394,6 +405,18 @@ def test_a_race_with_replacement_continues(tmp_path: Any) -> None:
     run(evaluate, arms=range(3), items=range(50), bounds=(0, 1), replace=True, store=where, max_evaluations=30)
     rest = run(evaluate, arms=range(3), items=range(50), bounds=(0, 1), replace=True, store=where)
     assert told(rest) == told(whole)
+
+
+def test_items_drawn_again_were_called_a_stream_in_earlier_files(tmp_path: Any) -> None:
+    where = tmp_path / "race.sqlite"
+    call: dict[str, Any] = {"arms": range(3), "items": range(50), "bounds": (0, 1), "replace": True}
+    run(sampled, **call, store=where, max_evaluations=30)
+    with closing(sqlite3.connect(where)) as file:
+        for name, value in (("items", '"stream"'), ("n_items", "null"), ("items_digest", "null")):
+            file.execute("UPDATE settings SET value = ? WHERE name = ?", (value, name))
+        file.commit()
+    rest = run(sampled, **call, store=where, max_evaluations=60)
+    assert (rest.settings.items, rest.n_evaluations) == ("stream", 60)
 
 
 def test_one_item_is_enough_with_replacement() -> None:
