@@ -118,14 +118,16 @@ def remark_on(frame: pd.DataFrame, options: dict[str, Any]) -> str:
 def sample_of(table: bestarm.ScoreTable, **options: Any) -> str:
     """What is said about items like these when the table is raced for them."""
     for_law = race_table(table, target="population", **options)
-    sure = f"with probability at least {1 - options.get('delta', 0.05):g}."
-    if for_law.best is not None:
-        within = f" as within {options['epsilon']} of the best" if for_law.reason == "within epsilon" else ""
-        return f" Raced for items like these (--target population) it names {for_law.best}{within}, {sure}"
-    return (
-        f" Raced for items like these (--target population) it leaves {len(for_law.candidates)} of "
-        f"{len(for_law.arms)} arms, none better than {for_law.leader} by more than {for_law.regret_bound:.3g}, {sure}"
-    )
+    sure = f"with probability at least {1 - options.get('delta', 0.05):g}"
+    ifs = ["the best leads by at least 0.05"] if "indifference_zone" in options else []
+    if "bounds" not in options and for_law.bounds is not None:
+        ifs.append("scores stay within [{:g}, {:g}]".format(*for_law.bounds))
+    if for_law.best is None:
+        assert for_law.verdict.startswith("No answer: the items ran out.")
+        return f" With --target population: {for_law.verdict.partition(' This assumes')[0]}"
+    within = f"within {options['epsilon']} of" if for_law.reason == "within epsilon" else ""
+    said = f"{for_law.best} is {within} the best on items like these {sure}{', if ' * bool(ifs)}{' and '.join(ifs)}."
+    return f" With --target population: {said}".replace("  ", " ")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_table_prints_what_race_table_returns(words: list[Any], options: dict[st
     assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
     shown = bestarm_cli("table", "scores.csv", *words)
     assert (shown.exit_code, shown.stderr) == (0, "")
-    alone = "max_evaluations" in options or "indifference_zone" in options  # nothing is said beside the race then
+    alone = "max_evaluations" in options  # nothing is said beside the race then
     sample = "" if alone else sample_of(read_table("scores.csv"), **options)
     assert words_of(shown.stdout) == words_of(f"{as_typed(str(expected))} {remark_on(scores(), options)}{sample}")
 

@@ -1,6 +1,5 @@
 """`bestarm table`: a race on recorded scores."""
 
-import math
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +38,7 @@ def table(
         limits, goal = interval(bounds), vars(aim) | {"max_evaluations": max_evaluations}
         result = race_table(scores, bounds=limits, missing=columns.missing, **goal)
         more = None if shown.as_json else whole_table(scores, columns.missing, result)
-        if more is not None and result.target == "items" and max_evaluations is None and not aim.indifference_zone:
+        if more is not None and result.target == "items" and max_evaluations is None:
             goal |= {"target": "population"}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # was said by the race itself
@@ -58,11 +57,6 @@ def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -
 
 def as_a_sample(result: RaceResult[str]) -> str:
     """What a table says about items like these if it is raced for them, to its last row where that is needed."""
-    sure, n_arms = f"with probability at least {1 - result.delta:.12g}", len(result.arms)
-    if result.answered:
-        within = f" as within {result.guarantee.epsilon:g} of the best" if result.reason == "within epsilon" else ""
-        return f" Raced for items like these (--target population) it names {result.best}{within}, {sure}."
-    left = f"leaves {len(result.candidates)} of {n_arms} arms"
-    bound = f", none better than {result.leader} by more than {result.regret_bound:.3g}"
-    known = bound if math.isfinite(result.regret_bound) else ""
-    return f" Raced for items like these (--target population) it {left}{known}, {sure}."
+    from bestarm.report.verdict import sentences
+
+    return f" With --target population: {sentences(result)[0]}"
