@@ -445,7 +445,7 @@ def test_ctrl_c_ends_a_program_with_what_is_known_and_the_race_continues(way: st
     first, then = Mock(side_effect=score), Mock(side_effect=score)
     options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "rounds_in_flight": 2}
     assert told(run(then, store=tmp_path / "race.sqlite", **options)) == told(run(first, **options))
-    assert 20 <= stored == first.call_count - then.call_count
+    assert 14 <= stored == first.call_count - then.call_count  # 24 calls began, at most 2 rounds of 5 were in flight
 
 
 def test_a_program_that_exits_within_a_coroutine_ends() -> None:
