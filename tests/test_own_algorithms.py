@@ -45,7 +45,7 @@ def everything(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
 
 def test_an_own_adaptive_algorithm_finds_the_best_in_simulations() -> None:
     arms = equicorrelated_arms(4, correlation=0.0)
-    sim = bestarm.simulate(TopTwo(0.001, 1.0), arms, repetitions=8, seed=3)
+    sim = bestarm.simulate(TopTwo(0.001, 1.0), arms, repetitions=4, seed=3)
     assert sim.error_rate == 0.0
     assert (sim.winners == 3).all()
     assert sim.rounds.min() > 10

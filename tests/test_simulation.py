@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,12 @@ def simulated(algorithm: Algorithm, executor: Executor | None = None, seed: int 
     return bestarm.simulate(algorithm, ARMS, repetitions=N, seed=seed, executor=executor)
 
 
+@cache
+def usual(name: str) -> Simulation:
+    """The games of one of the algorithms as they are played by default."""
+    return simulated(ALGORITHMS[name])
+
+
 def assert_same(sim: Simulation, other: Simulation) -> None:
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(sim, name), getattr(other, name))
@@ -42,13 +49,13 @@ def assert_same(sim: Simulation, other: Simulation) -> None:
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_the_number_of_threads_does_not_matter(name: str, workers: int) -> None:
     with ThreadPoolExecutor(workers) as executor:
-        assert_same(simulated(ALGORITHMS[name], executor), simulated(ALGORITHMS[name]))
+        assert_same(simulated(ALGORITHMS[name], executor), usual(name))
 
 
 def test_processes_play_the_same_games_as_threads() -> None:
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
-        for algorithm in ALGORITHMS.values():
-            assert_same(simulated(algorithm, executor), simulated(algorithm))
+        for name, algorithm in ALGORITHMS.items():
+            assert_same(simulated(algorithm, executor), usual(name))
 
 
 def test_another_interpreter_plays_the_same_games() -> None:
