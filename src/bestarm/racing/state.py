@@ -151,14 +151,14 @@ class RaceState:
         item = next(self._items, END)
         if item is END:
             raise StoreError(f"its items were different: there is no item for round {number} now")
-        before = past.items[number - 1]
+        before = past.item(number)
         if before is not None and (text := item_text(item)) != before:
             raise StoreError(f"its items were different: the item of round {number} was {before!r} and is {text!r} now")
         return item
 
     def _fill(self, opened: OpenRound, past: Record) -> None:
         """Enter what the record holds of a round that is open again."""
-        before = past.items[opened.number - 1]
+        before = past.item(opened.number)
         arms = past.arms(opened.number)
         if (before is not None and before != opened.text) or not set(arms) <= set(opened.asked):
             raise StoreError(f"it does not match the saved race from round {opened.number} on: are the items the same?")

@@ -49,15 +49,21 @@ def _means(state: RaceState) -> NDArray[np.float64]:
     """The mean score of each arm over the items that it was evaluated on."""
     game, settings = state.game, state.settings
     if unit_of(settings, game.guarantee) != 1.0:  # groups of several sizes
-        scores = state.record.dense(1, game.n_rounds, game.n_arms)
-        known = ~np.isnan(scores)
-        known &= np.cumsum(known, axis=0) <= game.counts  # rounds in flight when an arm left do not count
-        sizes = np.array(settings.group_sizes)[: game.n_rounds, None] * known
-        sums: NDArray[np.float64] = np.nansum(scores * sizes, axis=0)
-        return sums / np.where(game.counts > 0, sizes.sum(axis=0), np.nan)
+        return _means_of_items(state)
     if not settings.lower_is_better:
         return game.means
     return -game.means if game.bounds is None else sum(game.bounds) - game.means
+
+
+def _means_of_items(state: RaceState) -> NDArray[np.float64]:
+    """The same where rounds have several sizes."""
+    game, sizes = state.game, np.array(state.settings.group_sizes)
+    known, means = state.record.by_arm(game.n_rounds, game.n_arms), np.full(game.n_arms, np.nan)
+    for arm, count in enumerate(game.counts.tolist()):
+        rounds, scores = (column[:count] for column in known.of(arm))  # those in flight when it left do not count
+        if count > 0:
+            means[arm] = np.cumsum(scores * sizes[rounds])[-1] / sizes[rounds].sum()  # one after the other
+    return means
 
 
 def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[Any], ...]:
@@ -65,9 +71,8 @@ def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[A
     n_rounds = state.game.n_rounds
     if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
         return ()
-    scores = state.record.dense(1, n_rounds, state.game.n_arms)
-    pairs = outcome.compared(n_rounds)
-    return shapes_of(pairs, lambda a, b, t: scores[:t, [a, b]], lambda arm: arms.labels[arm])
+    scores = state.record.by_arm(n_rounds, state.game.n_arms)
+    return shapes_of(outcome.compared(n_rounds), scores, lambda arm: arms.labels[arm])
 
 
 def warn_of(result: RaceResult[Any], game: Game) -> None:
