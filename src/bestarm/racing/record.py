@@ -14,6 +14,7 @@ from bestarm.racing.columns import ByArm, Texts
 from bestarm.racing.rows import RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
 
 CELLS = 2**22  # of a table that is made at a time
+TOGETHER = 2**16  # rounds that are compared at a time
 
 __all__ = ["Record", "RecordError", "RoundRow", "ScoreRow"]
 
@@ -213,6 +214,19 @@ class Record:
         """The arms that have rows in these rounds."""
         rows = slice(self._ends[first - 1], self._ends[last])
         return np.flatnonzero(np.bincount(np.frombuffer(self._arms, dtype=np.intc)[rows])).astype(np.intc)
+
+    def changes(self) -> list[int]:
+        """The rounds whose arms are others than those of the round before."""
+        ends, arms = np.frombuffer(self._ends, dtype=np.int64), np.frombuffer(self._arms, dtype=np.intc)
+        found: list[int] = []
+        for begun in range(1, self.n_rounds, TOGETHER):
+            widths = np.diff(ends[begun - 1 : begun + TOGETHER + 1])  # from the round before the first of these on
+            before, widths = widths[:-1], widths[1:]
+            rows = np.arange(ends[begun], ends[begun + widths.size])
+            others = arms[rows] != arms[rows - np.repeat(before, widths)]
+            differ = np.bincount(np.repeat(np.arange(widths.size), widths), weights=others, minlength=widths.size)
+            found += (begun + 1 + np.flatnonzero((widths != before) | (differ > 0))).tolist()
+        return found
 
     def counts(self, last: int, n_arms: int) -> NDArray[np.int64]:
         """How many scores or failures each arm has in the rounds up to the last."""

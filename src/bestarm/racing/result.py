@@ -17,10 +17,10 @@ from bestarm.inputs.arms import RaceArms
 from bestarm.inputs.options import Target
 from bestarm.inputs.texts import counted, name_of
 from bestarm.racing.arm_records import ahead, arm_record, order
+from bestarm.racing.columns import ByArm
 from bestarm.racing.failures import FailureCount, failure_counts
 from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications, labelled
 from bestarm.racing.population import ForPopulation, for_population, widest_lead
-from bestarm.racing.columns import ByArm
 from bestarm.racing.record import Record
 from bestarm.racing.replay import reading_of, replay
 from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms.statements import Arm
 from bestarm.inputs.texts import counted, name_of
-from bestarm.racing.columns import ByArm
 from bestarm.values import equal_values, hash_of_values
 
 FEW_VALUES = 10
@@ -61,8 +60,9 @@ class Shape(Generic[Arm]):
         return None
 
 
-def shape_of(arm: Arm, against: Arm, number: int, shared: NDArray[np.float64]) -> Shape[Arm] | None:
-    """The shape of the scores of two arms on the items shared up to a round; None where there are too few of them."""
+def shape_of(arm: Arm, against: Arm, number: int, scores: NDArray[np.float64]) -> Shape[Arm] | None:
+    """The shape of two columns of scores up to a round; None where too few items are shared."""
+    shared = scores[~np.isnan(scores).any(axis=1)]
     n = len(shared)
     if n < FEWEST:
         return None
@@ -87,11 +87,11 @@ def shape_of(arm: Arm, against: Arm, number: int, shared: NDArray[np.float64]) -
 
 def shapes_of(
     pairs: list[tuple[int, int, int]],
-    scores: ByArm,
+    columns: Callable[[int, int, int], NDArray[np.float64]],
     label: Callable[[int], Arm],
 ) -> tuple[Shape[Arm], ...]:
-    """The shapes of pairs (arm, against, round) up to these rounds."""
-    found = (shape_of(label(arm), label(against), t, scores.table(arm, against, t)) for arm, against, t in pairs)
+    """The shapes of pairs (arm, against, round); ``columns`` gives the scores of two arms up to a round."""
+    found = (shape_of(label(arm), label(against), t, columns(arm, against, t)) for arm, against, t in pairs)
     return tuple(shape for shape in found if shape is not None)
 
 

@@ -1,6 +1,7 @@
 """From the state of a race to what people see of it: its result, how it stands, and what a file holds."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -72,7 +73,7 @@ def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[A
     if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
         return ()
     scores = state.record.by_arm(n_rounds, state.game.n_arms)
-    return shapes_of(outcome.compared(n_rounds), scores, lambda arm: arms.labels[arm])
+    return shapes_of(outcome.compared(n_rounds), scores.table, lambda arm: arms.labels[arm])
 
 
 def warn_of(result: RaceResult[Any], game: Game) -> None:
@@ -159,13 +160,22 @@ def load_result(path: str | Path) -> RaceResult[str]:
         game = start_game(settings, len(stored.arms))
     except (ValueError, TypeError) as error:
         raise StoreError(f"the race in {path} cannot be shown: {error}") from error
+    record, names = stored.record, stored.arms
     more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
-    items = islice(chain((item or "" for item in stored.record.items), more), settings.pool)
-    state = RaceState(game, settings, items)
+    del stored  # its record is as large as the race, and restored into another
+
+    def items_after(n_rounds: int) -> Iterator[str]:
+        if settings.pool is not None and n_rounds > settings.pool:
+            raise StoreError(f"its items were different: there is no item for round {settings.pool + 1} now")
+        left = [record.item(number) or "" for number in range(n_rounds + 1, record.n_rounds + 1)]
+        return islice(chain(left, more), None if settings.pool is None else settings.pool - n_rounds)
+
+    state = RaceState(game, settings, iter(()))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
-            state.restore(stored.record)
+            state.restore(record, items_after)
     except StoreError as error:
         raise StoreError(f"the race in {path} cannot be read: {error}") from error
-    return summarise(state, RaceArms(stored.arms, stored.arms, stored.arms))
+    del record
+    return summarise(state, RaceArms(names, names, names))
