@@ -1,12 +1,13 @@
 """The sharp comparison for bounded rewards: betting on differences."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
 from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
+from bestarm.comparisons.bisection import last_not_below
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
 from bestarm.comparisons.sleeping import RESERVE, mixture
 from bestarm.comparisons.wealth import CAP, WealthEvidence
@@ -107,13 +108,13 @@ class Betting:
 
         The wealth decreases in ``nu``; the bounds of the rewards limit the answer.
         """
-        low, high = -1.0 / self.scale, 1.0 / self.scale
-        if self.log_wealth(differences, low) < log_threshold:
-            return low
-        while high - low > 1e-12 / self.scale:
-            middle = (low + high) / 2.0
-            if self.log_wealth(differences, middle) >= log_threshold:
-                low = middle
-            else:
-                high = middle
-        return low
+        from bestarm.kernels import log_wealth, quick_log_wealth
+
+        scaled = np.asarray(differences, dtype=np.float64) * self.scale
+        bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
+
+        def beyond(kernel: Callable[..., float]) -> Callable[[float], float]:
+            return lambda nu: float(kernel(scaled, nu * self.scale, self.pool or 0, bets, CAP)) - log_threshold
+
+        end = 1.0 / self.scale
+        return last_not_below(beyond(log_wealth), beyond(quick_log_wealth), -end, end, 1e-12 / self.scale)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.board import FOREVER, ROUNDS, Wealth, WealthRule, new_folio, new_purse, with_bet
-from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round, shared_rounds
+from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round
+from bestarm.comparisons.history import History
 from bestarm.comparisons.sleeping import Sleeper, asleep, mixture, sleeper
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class WealthEvidence(Evidence):
         self.criterion = criterion
         self.rule = self._rule(goal)
         self.state = self._state()
-        self._seen: list[NDArray[np.float64]] = []
+        self.history = History(self.board)
 
     def _rule(self, goal: Goal) -> WealthRule:
         betting, scale = self._betting, self._betting.scale
@@ -66,7 +67,7 @@ class WealthEvidence(Evidence):
             used += played
             if played < len(block):
                 break
-        self._seen.append(rows[:used].copy())
+        self.history.add(rows[:used])
         return used
 
     def _rounds_until_waking(self) -> int:
@@ -107,11 +108,7 @@ class WealthEvidence(Evidence):
 
     def _differences(self, a: int, b: int) -> NDArray[np.float64]:
         """The rewards of arm a minus those of arm b in the rounds that the two shared, or their signs."""
-        if not self._seen:
-            return np.empty(0)
-        self._seen = [np.concatenate(self._seen)]
-        n = shared_rounds(self.board, a, b)
-        differences = self._seen[0][:n, a] - self._seen[0][:n, b]
+        differences = self.history.differences(a, b)
         return np.sign(differences) if self.rule.signs else differences
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:

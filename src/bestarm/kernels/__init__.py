@@ -1,7 +1,7 @@
 """The compiled inner loops."""
 
 from bestarm.kernels.base import affine, all_within, let_leave
-from bestarm.kernels.bets import log_wealth
+from bestarm.kernels.bets import log_wealth, quick_log_wealth
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.intervals import lucb, race_intervals
 from bestarm.kernels.pairs import race_pairs
@@ -15,6 +15,7 @@ __all__ = [
     "log_wealth",
     "lucb",
     "nonnegative_minimum",
+    "quick_log_wealth",
     "race_convex",
     "race_intervals",
     "race_pairs",

@@ -23,14 +23,14 @@ def order(result: "RaceResult[Any]") -> tuple[int, ...]:
 
 def ahead(result: "RaceResult[Any]", a: int, b: int) -> float:
     """By how much arm number a is ahead of arm number b on the items that both were evaluated on."""
-    leads = result.scores[:, a] - result.scores[:, b]
-    leads = np.sign(leads) if result.guarantee.criterion == "wins" else leads
-    shared = ~np.isnan(leads)
-    if not shared.any():
+    rounds, scores_a, scores_b = result.by_arm.shared(a, b)
+    if not rounds.size:
         return math.nan
-    lead = float(leads[shared].mean())
+    leads = scores_a - scores_b
+    leads = np.sign(leads) if result.guarantee.criterion == "wins" else leads
+    lead = float(leads.mean())
     if result.unit != 1.0:  # groups of several sizes
-        lead = float(np.average(leads[shared], weights=np.array(result.settings.group_sizes)[: len(leads)][shared]))
+        lead = float(np.average(leads, weights=np.array(result.settings.group_sizes)[rounds]))
     return -lead if result.settings.lower_is_better else lead
 
 
@@ -56,5 +56,5 @@ def _n_items(result: "RaceResult[Any]", arm: int) -> int:
     sizes = result.settings.group_sizes
     if sizes is None:
         return int(result.counts[arm])
-    known = [size for size, score in zip(sizes, result.scores[:, arm], strict=False) if not math.isnan(score)]
-    return sum(known[: result.counts[arm]])  # rounds in flight when it left do not count
+    rounds, _ = result.by_arm.of(arm)
+    return sum(sizes[t] for t in rounds[: result.counts[arm]].tolist())  # rounds in flight when it left do not count

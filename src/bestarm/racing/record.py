@@ -2,68 +2,79 @@
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.errors import BestarmError
 from bestarm.inputs.texts import counted
+from bestarm.racing.columns import ByArm, Texts
+from bestarm.racing.rows import RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
 
-# As a store takes and gives them.
-RoundRow = tuple[int, str, int]  # round, item as text, how many arms were asked
-ScoreRow = tuple[int, int, float | None, str | None]  # round, arm, score or None, failure or None
+CELLS = 2**22  # of a table that is made at a time
+TOGETHER = 2**16  # rounds that are compared at a time
 
-
-class RecordError(BestarmError, ValueError):
-    """Rows that no race can have written, and why."""
+__all__ = ["Record", "RecordError", "RoundRow", "ScoreRow"]
 
 
 class Record:
     """Rounds, one after the other, each with its item, the arms asked, and a score or a failure for each of them.
 
-    In columns, as large as what was asked. Rounds are numbered from 1; a score is NaN where it is not there yet, or
-    where its evaluation failed and the arm was disqualified. Rounds are only ever added, scores only ever filled in.
+    In columns, as large as what was asked: twelve bytes a score, twenty and its item a round. Rounds are numbered
+    from 1; a score is NaN where it is not there yet, or where its evaluation failed and the arm was disqualified.
+    Rounds are only ever added, scores only ever filled in.
     """
 
     def __init__(self) -> None:
-        self.items: list[str | None] = []  # by round; None where a file does not hold the round
         self.failures: dict[int, dict[int, str]] = {}  # by round and arm: also those that count as the worst score
-        self._n_asked = array("q")  # by round; in a file more than there are scores where some were not told
+        self._items = Texts()  # by round; None where a file does not hold the round
+        self._n_asked = array("i")  # by round; in a file more than there are scores where some were not told
         self._ends = array("q", [0])  # by round: where its rows end
-        self._arms = array("q")
+        self._arms = array("i")
         self._scores = array("d")
 
     @classmethod
     def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
         """The record in a store, from its rows; at most ``ahead`` rounds, those in flight, may be without scores."""
-        record, rounds = cls(), sorted(rounds)
-        numbers, arms = (np.array([row[k] for row in scores], dtype=np.int64) for k in (0, 1))
-        step = np.diff(numbers)
-        if ((step < 0) | ((step == 0) & (np.diff(arms) < 0))).any():
-            return cls.of_rows(rounds, sorted(scores, key=lambda row: row[:2]), ahead)
-        last = rounds[-1][0] if rounds else 0
-        if rounds and rounds[0][0] < 1:
+        of_rounds, of_scores = RoundColumns(), ScoreColumns()
+        of_rounds.add(sorted(rounds))
+        in_order = all(one[:2] <= other[:2] for one, other in pairwise(scores))
+        scores = scores if in_order else sorted(scores, key=lambda row: row[:2])
+        of_scores.add([row[:3] for row in scores])
+        failures = [row for row in scores if row[2] is None or row[3] is not None]
+        return cls.of_columns(of_rounds, of_scores, failures, ahead)
+
+    @classmethod
+    def of_columns(cls, rounds: RoundColumns, scores: ScoreColumns, failures: Iterable[ScoreRow], ahead: int) -> Self:
+        """The same from columns in the order of rounds and arms; ``failures`` are the rows that have one, or no score.
+
+        Nothing here is larger than what was read and ``ahead``.
+        """
+        record = cls()
+        numbers = np.frombuffer(rounds.numbers, dtype=np.int64)
+        last = int(numbers[-1]) if numbers.size else 0
+        if numbers.size and numbers[0] < 1:
             raise RecordError("rounds are numbered from 1")
-        if last > len(rounds) + ahead:
-            missing = next((k for k, (number, _, _) in enumerate(rounds, start=1) if number != k), last)
-            raise RecordError(f"scores of round {missing} are missing")
-        items: list[str | None] = [None] * last
-        asked = np.zeros(last, dtype=np.int64)
-        for number, item, n_asked in rounds:
-            items[number - 1], asked[number - 1] = item, n_asked
-        values = np.array([row[2] for row in scores], dtype=np.float64)  # None is NaN
-        if any(scores[k][2] is not None for k in np.flatnonzero(~np.isfinite(values)).tolist()):
-            raise RecordError("there are scores that are not finite numbers")
-        for number, arm, score, failure in scores:
-            if score is None or failure is not None:
-                record.failures.setdefault(number, {})[arm] = failure or "it failed"
-        record.items = items
-        record._n_asked = array("q", asked.tobytes())
-        record._ends = array("q", np.searchsorted(numbers, np.arange(last + 1), side="right").tobytes())
-        record._arms = array("q", arms.tobytes())
-        record._scores = array("d", values.tobytes())
+        if last > numbers.size + ahead:
+            gaps = np.flatnonzero(numbers != np.arange(1, numbers.size + 1))
+            raise RecordError(f"scores of round {gaps[0] + 1 if gaps.size else last} are missing")
+        scored = np.frombuffer(scores.rounds, dtype=np.int64)
+        places = np.searchsorted(numbers, scored)
+        if scored.size and (places[-1] == numbers.size or (numbers[places] != scored).any()):
+            raise RecordError("there are scores without their round")
+        for number, arm, _, failure in failures:
+            record.failures.setdefault(number, {})[arm] = failure or "it failed"
+        record._items, record._n_asked = rounds.items, rounds.asked
+        if last > numbers.size:  # some are in flight and not in the file
+            places_of = dict(zip(rounds.numbers, range(numbers.size), strict=True))
+            record._items = Texts(rounds.items[places_of[k]] if k in places_of else None for k in range(1, last + 1))
+            asked = np.zeros(last, dtype=np.intc)
+            asked[numbers - 1] = np.frombuffer(rounds.asked, dtype=np.intc)
+            record._n_asked = array("i", asked.tobytes())
+        record._ends = array("q", np.searchsorted(scored, np.arange(last + 1), side="right").tobytes())
+        record._arms, record._scores = scores.arms, scores.values
         return record
 
     @classmethod
@@ -72,10 +83,10 @@ class Record:
         record, n_rounds = cls(), len(scores)
         used = np.arange(n_rounds)[:, None] < counts
         n_asked = used.sum(axis=1)
-        record.items = list(items)
-        record._n_asked = array("q", n_asked.tobytes())
+        record._items.extend(items)
+        record._n_asked = array("i", n_asked.astype(np.intc).tobytes())
         record._ends = array("q", np.append(0, np.cumsum(n_asked)).tobytes())
-        record._arms = array("q", np.nonzero(used)[1].tobytes())
+        record._arms = array("i", np.nonzero(used)[1].astype(np.intc).tobytes())
         record._scores = array("d", scores[used].tobytes())
         return record
 
@@ -84,7 +95,7 @@ class Record:
             return NotImplemented
         mine, others = (  # as bytes: what is not a number equals itself
             (
-                one.items,
+                one._items,
                 one.failures,
                 *(column.tobytes() for column in (one._n_asked, one._ends, one._arms, one._scores)),
             )
@@ -98,15 +109,24 @@ class Record:
         return f"<record of {counted(self.n_rounds, 'round')}, {counted(len(self._scores), 'evaluation')}>"
 
     @property
+    def items(self) -> list[str | None]:
+        """The items by round, as text; None where a file does not hold the round. A list of its own each time."""
+        return list(self._items)
+
+    def item(self, number: int) -> str | None:
+        """The item of a round."""
+        return self._items[number - 1]
+
+    @property
     def n_rounds(self) -> int:
         """Rounds asked, or held by a file."""
-        return len(self.items)
+        return len(self._items)
 
     @property
     def n_whole(self) -> int:
         """How many rounds, counted from the first, are complete."""
-        held = np.diff(np.array(self._ends))
-        whole = (held == np.array(self._n_asked)) & (held > 0)
+        held = np.diff(np.frombuffer(self._ends, dtype=np.int64))
+        whole = (held == np.frombuffer(self._n_asked, dtype=np.intc)) & (held > 0)
         return self.n_rounds if whole.all() else int(whole.argmin())
 
     def n_asked(self, last: int, sizes: Sequence[int] | None = None) -> int:
@@ -117,7 +137,7 @@ class Record:
     def open(self, item: str, arms: Sequence[int]) -> int:
         """Add a round; returns the place of its first score."""
         first = len(self._scores)
-        self.items.append(item)
+        self._items.append(item)
         self._n_asked.append(len(arms))
         self._arms.extend(arms)
         self._scores.extend([math.nan] * len(arms))
@@ -159,34 +179,75 @@ class Record:
 
     def dense(self, first: int, last: int, n_arms: int, blank: float = math.nan) -> NDArray[np.float64]:
         """The scores of rounds ``first`` to ``last``, one row per round and one column per arm."""
+        return self._table(first, last, np.arange(n_arms), blank)
+
+    def _table(self, first: int, last: int, arms: NDArray[np.integer], blank: float) -> NDArray[np.float64]:
+        """The scores of these arms, which must be all that have rows, in rounds ``first`` to ``last``."""
         begin, end = self._ends[first - 1], self._ends[last]
-        held = np.diff(np.array(self._ends[first - 1 : last + 1]))
-        block = np.full((last - first + 1, n_arms), blank)
-        scores = np.frombuffer(self._scores[begin:end])
-        rows = np.repeat(np.arange(len(held)), held)
-        block[rows, np.frombuffer(self._arms[begin:end], dtype=np.int64)] = np.where(np.isnan(scores), blank, scores)
+        held = np.diff(np.frombuffer(self._ends, dtype=np.int64)[first - 1 : last + 1])
+        block = np.full((last - first + 1, arms.size), blank)
+        scores = np.frombuffer(self._scores)[begin:end]
+        rows, columns = np.repeat(np.arange(len(held)), held), np.frombuffer(self._arms, dtype=np.intc)[begin:end]
+        block[rows, np.searchsorted(arms, columns)] = np.where(np.isnan(scores), blank, scores)
         return block
+
+    def by_arm(self, last: int, n_arms: int) -> ByArm:
+        """The scores of the rounds up to the last, arm by arm."""
+        end, held = self._ends[last], np.diff(np.frombuffer(self._ends, dtype=np.int64)[: last + 1])
+        rounds = np.repeat(np.arange(last, dtype=np.int32), held)
+        arms, scores = np.frombuffer(self._arms, dtype=np.intc)[:end], np.frombuffer(self._scores)[:end]
+        return ByArm(rounds, arms, scores, n_arms)
+
+    def blocks(self, last: int) -> Iterator[tuple[NDArray[np.intc], NDArray[np.float64]]]:
+        """The rounds up to the last in blocks of limited size: the arms that have rows there, and the scores as a table."""
+        first = 1
+        while first <= last:
+            end = last
+            there = self._arms_of(first, end)
+            while end > first and (end - first + 1) * there.size > CELLS:
+                end = first + (end - first) // 2
+                there = self._arms_of(first, end)
+            yield there, self._table(first, end, there, math.nan)
+            first = end + 1
+
+    def _arms_of(self, first: int, last: int) -> NDArray[np.intc]:
+        """The arms that have rows in these rounds."""
+        rows = slice(self._ends[first - 1], self._ends[last])
+        return np.flatnonzero(np.bincount(np.frombuffer(self._arms, dtype=np.intc)[rows])).astype(np.intc)
+
+    def changes(self) -> list[int]:
+        """The rounds whose arms are others than those of the round before."""
+        ends, arms = np.frombuffer(self._ends, dtype=np.int64), np.frombuffer(self._arms, dtype=np.intc)
+        found: list[int] = []
+        for begun in range(1, self.n_rounds, TOGETHER):
+            widths = np.diff(ends[begun - 1 : begun + TOGETHER + 1])  # from the round before the first of these on
+            before, widths = widths[:-1], widths[1:]
+            rows = np.arange(ends[begun], ends[begun + widths.size])
+            others = arms[rows] != arms[rows - np.repeat(before, widths)]
+            differ = np.bincount(np.repeat(np.arange(widths.size), widths), weights=others, minlength=widths.size)
+            found += (begun + 1 + np.flatnonzero((widths != before) | (differ > 0))).tolist()
+        return found
 
     def counts(self, last: int, n_arms: int) -> NDArray[np.int64]:
         """How many scores or failures each arm has in the rounds up to the last."""
-        return np.bincount(np.array(self._arms[: self._ends[last]], dtype=np.int64), minlength=n_arms)
+        return np.bincount(np.frombuffer(self._arms, dtype=np.intc)[: self._ends[last]], minlength=n_arms)
 
     def all_of(self, n_arms: int) -> bool:
         """Whether every score is of one of ``n_arms`` arms."""
-        arms = np.array(self._arms, dtype=np.int64)
+        arms = np.frombuffer(self._arms, dtype=np.intc)
         return bool(np.all((arms >= 0) & (arms < n_arms)))
 
     def all_within(self, bounds: tuple[float, float] | None) -> bool:
         """Whether every score lies in the bounds."""
         if bounds is None:
             return True
-        scores = np.array(self._scores)
+        scores = np.frombuffer(self._scores)
         return bool(np.all(np.isnan(scores) | ((scores >= bounds[0]) & (scores <= bounds[1]))))
 
     def first_rounds(self, last: int) -> "Record":
         """A copy of the rounds up to the last."""
         part, end = Record(), self._ends[last]
-        part.items = self.items[:last]
+        part._items = self._items.first(last)
         part.failures = {number: dict(failed) for number, failed in self.failures.items() if number <= last}
         part._n_asked = self._n_asked[:last]
         part._ends = self._ends[: last + 1]

@@ -16,7 +16,8 @@ from bestarm.inputs.items import LONGEST_TEXT
 from bestarm.racing.record import Record
 from bestarm.racing.settings import RaceSettings
 
-BLOCK = 2048  # rounds that are brought into the form of a table at a time
+BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
+CELLS = 2**20  # of such a table, at most
 
 Failures = Mapping[int, Mapping[int, str]]  # by round and arm: who failed and has no score
 
@@ -117,10 +118,11 @@ def replay(game: Game, record: Record, failures: Failures, last: int, reading: R
 def _play(game: Game, record: Record, last: int, reading: Reading, gone: Set[int]) -> None:
     """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
     blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
+    together = max(1, min(BLOCK, CELLS // game.n_arms))
     while game.n_rounds < last and not game.finished:
         first = game.n_rounds + 1
         if game.shrinks:
-            scores = record.dense(first, min(last, first + BLOCK - 1), game.n_arms, blank)
+            scores = record.dense(first, min(last, first + together - 1), game.n_arms, blank)
             game.play(reading.rewards(scores, game.bounds, first))
         else:
             tell_round(game, record.arms(first), record.scores(first), reading, gone)
@@ -143,16 +145,13 @@ def replay_given(game: EliminationGame, record: Record, failures: Failures, read
 
 def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
     """Rounds with the same arms in a row: the last of them, and the arms, which must only ever become fewer."""
-    standing: list[int] | None = None
-    for number in range(1, record.n_rounds + 1):
-        arms = record.arms(number)
-        if standing is not None and arms != standing:
-            if not set(arms) < set(standing):
-                raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
-            yield number - 1, standing
-        standing = arms
-    if standing is not None:
-        yield record.n_rounds, standing
+    begun = 1
+    for number in [*record.changes(), record.n_rounds + 1] if record.n_rounds else ():
+        standing = record.arms(begun)
+        if number <= record.n_rounds and not set(record.arms(number)) < set(standing):
+            raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
+        yield number - 1, standing
+        begun = number
 
 
 def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:

@@ -17,6 +17,7 @@ from bestarm.inputs.arms import RaceArms
 from bestarm.inputs.options import Target
 from bestarm.inputs.texts import counted, name_of
 from bestarm.racing.arm_records import ahead, arm_record, order
+from bestarm.racing.columns import ByArm
 from bestarm.racing.failures import FailureCount, failure_counts
 from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications, labelled
 from bestarm.racing.population import ForPopulation, for_population, widest_lead
@@ -138,6 +139,11 @@ class RaceResult(Generic[Arm]):
         scores = self.record.dense(1, self.n_rounds, len(self.arms))
         scores.setflags(write=False)
         return scores
+
+    @cached_property
+    def by_arm(self) -> ByArm:
+        """The same scores arm by arm, without what was not asked: for races of many arms, of which few stay long."""
+        return self.record.by_arm(self.n_rounds, len(self.arms))
 
     @property
     def items(self) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from urllib.parse import quote
 from bestarm.algorithms import Elimination
 from bestarm.checks import check_count
 from bestarm.errors import StoreError
-from bestarm.racing.record import Record, RoundRow, ScoreRow
+from bestarm.racing.record import RoundRow, ScoreRow
+from bestarm.racing.sqlite_rows import read_record
 from bestarm.racing.store import Store, StoredRace, check_stored, damaged
 
 VERSION = 1
@@ -43,7 +44,6 @@ SCHEMA = (
         weights TEXT -- of a combination of arms, as JSON
     )""",
 )
-NO_NUMBERS = "SELECT 1 FROM scores WHERE typeof(score) NOT IN ('real', 'null') LIMIT 1"
 TABLES = {"settings", "arms", "rounds", "scores", "eliminations"}
 
 
@@ -223,10 +223,8 @@ def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if health == "ok" and not tables >= TABLES:
         health = f"there is no table {min(TABLES - tables)}"
-    elif health == "ok" and connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
-        health = "there are scores without their round or arm"
-    elif health == "ok" and connection.execute(NO_NUMBERS).fetchone() is not None:
-        health = "there are scores that are not finite numbers"
+    elif health == "ok" and connection.execute("PRAGMA foreign_key_check(eliminations)").fetchone() is not None:
+        health = "there are eliminations without their arm"
     if health != "ok":
         raise damaged(path, health)
 
@@ -242,12 +240,11 @@ def _load(connection: sqlite3.Connection, path: Path) -> StoredRace:
         arms = select("SELECT arm, name FROM arms ORDER BY arm").fetchall()
         if [arm for arm, _ in arms] != list(range(len(arms))) or len(arms) < 2:
             raise damaged(path, "arms are missing")
-        rounds = select("SELECT round, item, asked FROM rounds ORDER BY round").fetchall()
-        scores = select("SELECT round, arm, score, failure FROM scores ORDER BY round, arm").fetchall()
-    try:
-        record = Record.of_rows(rounds, scores, check_count("rounds_in_flight", present["rounds_in_flight"]))
-    except ValueError as error:  # also a RecordError
-        raise damaged(path, str(error)) from error
+        try:
+            ahead = check_count("rounds_in_flight", present["rounds_in_flight"])
+            record = read_record(connection, len(arms), ahead)
+        except ValueError as error:  # also a RecordError
+            raise damaged(path, str(error)) from error
     return StoredRace(settings, tuple(name for _, name in arms), record)
 
 

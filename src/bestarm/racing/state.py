@@ -1,8 +1,9 @@
 """The state of a race: rounds decided, scores entered, rounds absorbed in the order asked."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bestarm.racing.replay import Failure, disqualify, reading_of, replay, tell_
 from bestarm.racing.settings import RaceSettings
 
 END = object()
+TOGETHER = 10_000  # items that are compared at a time
 OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
 
 
@@ -116,8 +118,12 @@ class RaceState:
         self.settings = replace(self.settings, hashed_seeds=False)
         self._items = seeds_in_progression(self.settings.seed)
 
-    def restore(self, past: Record) -> None:
-        """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told."""
+    def restore(self, past: Record, items_after: Callable[[int], Iterator[Any]] | None = None) -> None:
+        """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told.
+
+        Its items must be those of the record. They are not compared if ``items_after`` gives those after so many
+        rounds, from the record itself.
+        """
         whole = past.n_whole
         if past.n_rounds > whole + self.settings.rounds_in_flight:
             raise StoreError(f"it is damaged: scores of round {whole + 1} are missing")
@@ -125,7 +131,12 @@ class RaceState:
             raise StoreError("it is damaged: there are scores of arms that do not exist")
         if not past.all_within(self.game.bounds):
             raise StoreError("it is damaged: there are scores out of bounds")
-        self._replay(past, max(0, whole - self.settings.rounds_in_flight))
+        n_rounds = max(0, whole - self.settings.rounds_in_flight)
+        if items_after is None:
+            self._pass_items(past, n_rounds)
+        else:
+            self._items = items_after(n_rounds)
+        self._replay(past, n_rounds)
         for number in range(self.record.n_rounds + 1, whole + 1):
             self._append(past.arms(number), self._next_item(past, number))
         self.decide()
@@ -138,27 +149,35 @@ class RaceState:
 
     def _replay(self, past: Record, n_rounds: int) -> None:
         """Play the first rounds all at once."""
-        for number in range(1, n_rounds + 1):
-            self._next_item(past, number)
         self.disqualified += replay(self.game, past, past.all_disqualifying(), n_rounds, self._reading)
         if self.game.n_rounds != n_rounds or (self.game.counts > past.counts(n_rounds, self.game.n_arms)).any():
             raise StoreError("it is damaged: scores are missing")
         self.record = past.first_rounds(n_rounds)
         self.spent = past.n_asked(n_rounds, self.settings.group_sizes)
 
+    def _pass_items(self, past: Record, n_rounds: int) -> None:
+        """Take the items of the first rounds, which must be those of the record; many are compared at a time."""
+        for done in range(0, n_rounds, TOGETHER):
+            numbers = range(done + 1, min(done + TOGETHER, n_rounds) + 1)
+            items = list(islice(self._items, len(numbers)))
+            if [item_text(item) for item in items] != [past.item(number) for number in numbers]:
+                self._items = chain(items, self._items)
+                for number in numbers:
+                    self._next_item(past, number)
+
     def _next_item(self, past: Record, number: int) -> Any:
         """The item of a round, which must be the one of the record."""
         item = next(self._items, END)
         if item is END:
             raise StoreError(f"its items were different: there is no item for round {number} now")
-        before = past.items[number - 1]
+        before = past.item(number)
         if before is not None and (text := item_text(item)) != before:
             raise StoreError(f"its items were different: the item of round {number} was {before!r} and is {text!r} now")
         return item
 
     def _fill(self, opened: OpenRound, past: Record) -> None:
         """Enter what the record holds of a round that is open again."""
-        before = past.items[opened.number - 1]
+        before = past.item(opened.number)
         arms = past.arms(opened.number)
         if (before is not None and before != opened.text) or not set(arms) <= set(opened.asked):
             raise StoreError(f"it does not match the saved race from round {opened.number} on: are the items the same?")

@@ -1,6 +1,7 @@
 """From the state of a race to what people see of it: its result, how it stands, and what a file holds."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -49,15 +50,21 @@ def _means(state: RaceState) -> NDArray[np.float64]:
     """The mean score of each arm over the items that it was evaluated on."""
     game, settings = state.game, state.settings
     if unit_of(settings, game.guarantee) != 1.0:  # groups of several sizes
-        scores = state.record.dense(1, game.n_rounds, game.n_arms)
-        known = ~np.isnan(scores)
-        known &= np.cumsum(known, axis=0) <= game.counts  # rounds in flight when an arm left do not count
-        sizes = np.array(settings.group_sizes)[: game.n_rounds, None] * known
-        sums: NDArray[np.float64] = np.nansum(scores * sizes, axis=0)
-        return sums / np.where(game.counts > 0, sizes.sum(axis=0), np.nan)
+        return _means_of_items(state)
     if not settings.lower_is_better:
         return game.means
     return -game.means if game.bounds is None else sum(game.bounds) - game.means
+
+
+def _means_of_items(state: RaceState) -> NDArray[np.float64]:
+    """The same where rounds have several sizes."""
+    game, sizes = state.game, np.array(state.settings.group_sizes)
+    known, means = state.record.by_arm(game.n_rounds, game.n_arms), np.full(game.n_arms, np.nan)
+    for arm, count in enumerate(game.counts.tolist()):
+        rounds, scores = (column[:count] for column in known.of(arm))  # those in flight when it left do not count
+        if count > 0:
+            means[arm] = np.cumsum(scores * sizes[rounds])[-1] / sizes[rounds].sum()  # one after the other
+    return means
 
 
 def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[Any], ...]:
@@ -65,9 +72,8 @@ def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[A
     n_rounds = state.game.n_rounds
     if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
         return ()
-    scores = state.record.dense(1, n_rounds, state.game.n_arms)
-    pairs = outcome.compared(n_rounds)
-    return shapes_of(pairs, lambda a, b, t: scores[:t, [a, b]], lambda arm: arms.labels[arm])
+    scores = state.record.by_arm(n_rounds, state.game.n_arms)
+    return shapes_of(outcome.compared(n_rounds), scores.table, lambda arm: arms.labels[arm])
 
 
 def warn_of(result: RaceResult[Any], game: Game) -> None:
@@ -154,13 +160,22 @@ def load_result(path: str | Path) -> RaceResult[str]:
         game = start_game(settings, len(stored.arms))
     except (ValueError, TypeError) as error:
         raise StoreError(f"the race in {path} cannot be shown: {error}") from error
+    record, names = stored.record, stored.arms
     more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
-    items = islice(chain((item or "" for item in stored.record.items), more), settings.pool)
-    state = RaceState(game, settings, items)
+    del stored  # its record is as large as the race, and restored into another
+
+    def items_after(n_rounds: int) -> Iterator[str]:
+        if settings.pool is not None and n_rounds > settings.pool:
+            raise StoreError(f"its items were different: there is no item for round {settings.pool + 1} now")
+        left = [record.item(number) or "" for number in range(n_rounds + 1, record.n_rounds + 1)]
+        return islice(chain(left, more), None if settings.pool is None else settings.pool - n_rounds)
+
+    state = RaceState(game, settings, iter(()))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
-            state.restore(stored.record)
+            state.restore(record, items_after)
     except StoreError as error:
         raise StoreError(f"the race in {path} cannot be read: {error}") from error
-    return summarise(state, RaceArms(stored.arms, stored.arms, stored.arms))
+    del record
+    return summarise(state, RaceArms(names, names, names))

@@ -45,22 +45,22 @@ class Pairing:
 def pairing(result: "RaceResult[Any]") -> Pairing:
     """What the scores of a race say about pairing."""
     rounds, at_least = _capped(result, _rounds_apart(result))
-    return Pairing(_correlation(result.scores), int(result.counts.sum()), float(rounds.sum()), at_least)
+    return Pairing(_correlation(result), int(result.counts.sum()), float(rounds.sum()), at_least)
 
 
 def _rounds_apart(result: "RaceResult[Any]") -> NDArray[np.float64]:
     """The rounds that each arm would have needed on items of its own; NaN where they are not known."""
     game, leader, promise = result.new_game(), result.order[0], result.guarantee
-    rewards = -result.scores if result.settings.lower_is_better else result.scores
-    rivals, rounds = _rivals(rewards), np.full(len(result.arms), np.nan)
+    sign = -1.0 if result.settings.lower_is_better else 1.0
+    rivals, rounds = _rivals(result, sign), np.full(len(result.arms), np.nan)
     for arm in range(len(result.arms)):
         status = result.outcome.status(arm, result.reason)
         ahead, shift = (rivals[arm], promise.indifference_zone) if status == "out" else (leader, promise.epsilon)
-        shared = _shared(rewards, ahead, arm)
+        _, better, worse = result.by_arm.shared(ahead, arm)
         if status == "disqualified":
             rounds[arm] = result.counts[arm]
-        elif arm != leader and (status == "out" or result.answered) and len(shared) >= FEWEST:
-            found = game.rounds_apart(shared[:, 0], shared[:, 1], shift)
+        elif arm != leader and (status == "out" or result.answered) and len(better) >= FEWEST:
+            found = game.rounds_apart(sign * better, sign * worse, shift)
             rounds[arm] = np.nan if found is None else found
     return rounds
 
@@ -81,14 +81,24 @@ def _capped(result: "RaceResult[Any]", rounds: NDArray[np.float64]) -> tuple[NDA
     return np.where(np.isnan(rounds), stay, rounds), at_least
 
 
-def _rivals(rewards: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For each arm the one on all of its items that is ahead by most in units of ``sqrt(V_i + V_j)``."""
-    there = ~np.isnan(rewards)
-    M = there.astype(np.float64)
-    n = np.maximum(M.T @ M, 1.0)
-    Z = np.where(there, rewards - rewards[there].mean(), 0.0)
-    means = Z.T @ M / n  # [i, j]: of arm i over the items that it shares with j
-    variances = np.maximum((Z**2).T @ M / n - means**2, 0.0)
+def _rivals(result: "RaceResult[Any]", sign: float) -> NDArray[np.intp]:
+    """For each arm the one on all of its items that is ahead by most in units of ``sqrt(V_i + V_j)``.
+
+    The rewards are scores times the sign.
+    """
+    K = len(result.arms)
+    n, totals, squares = (np.zeros((K, K)) for _ in range(3))
+    centre = sign * _mean_of_all(result)
+    for arms, scores in result.record.blocks(result.n_rounds):
+        there, pairs = ~np.isnan(scores), np.ix_(arms, arms)
+        M = there.astype(np.float64)
+        Z = np.where(there, sign * scores - centre, 0.0)
+        n[pairs] += M.T @ M
+        totals[pairs] += Z.T @ M
+        squares[pairs] += (Z**2).T @ M
+    n = np.maximum(n, 1.0)
+    means = totals / n  # [i, j]: of arm i over the items that it shares with j
+    variances = np.maximum(squares / n - means**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ahead = (means.T - means) / np.sqrt(variances + variances.T)
     ahead = np.where(np.isnan(ahead) | (n < np.diag(n)[:, None]), -np.inf, ahead)
@@ -97,28 +107,43 @@ def _rivals(rewards: NDArray[np.float64]) -> NDArray[np.intp]:
     return best
 
 
-def _shared(rewards: NDArray[np.float64], i: int, j: int) -> NDArray[np.float64]:
-    """The rewards of two arms on the items that both were evaluated on."""
-    both = rewards[:, [i, j]]
-    return both[~np.isnan(both).any(axis=1)]
+def _mean_of_all(result: "RaceResult[Any]") -> float:
+    """The mean of all scores."""
+    total, count = 0.0, 0
+    for _, scores in result.record.blocks(result.n_rounds):
+        known = scores[~np.isnan(scores)]
+        total, count = total + float(known.sum()), count + known.size
+    return total / count
 
 
-def _correlation(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _correlation(result: "RaceResult[Any]") -> NDArray[np.float64]:
     """Correlations over shared items; NaN where there are too few, or an arm never varies on them.
 
     All pairs at once, by products of matrices: columns are standardised first, so that little is lost in the sums.
     """
-    there = ~np.isnan(scores)
-    M = there.astype(np.float64)
-    n = M.T @ M
-    Z = np.where(there, scores, 0.0)
-    Z = np.where(there, Z - Z.sum(axis=0) / np.maximum(M.sum(axis=0), 1.0), 0.0)
-    largest = np.abs(Z).max(axis=0, initial=0.0)
-    Z /= np.where(largest > 0, largest, 1.0)
+    K = len(result.arms)
+    count, total, largest = np.zeros(K), np.zeros(K), np.zeros(K)
+    for arms, scores in result.record.blocks(result.n_rounds):
+        there = ~np.isnan(scores)
+        count[arms] += there.astype(np.float64).sum(axis=0)
+        total[arms] += np.where(there, scores, 0.0).sum(axis=0)
+    means = total / np.maximum(count, 1.0)
+    for arms, scores in result.record.blocks(result.n_rounds):
+        centred = np.where(np.isnan(scores), 0.0, scores - means[arms])
+        largest[arms] = np.maximum(largest[arms], np.abs(centred).max(axis=0, initial=0.0))
+    scale = np.where(largest > 0, largest, 1.0)
+    n, sums, squares, products = (np.zeros((K, K)) for _ in range(4))
+    for arms, scores in result.record.blocks(result.n_rounds):
+        there, pairs = ~np.isnan(scores), np.ix_(arms, arms)
+        M = there.astype(np.float64)
+        Z = np.where(there, scores - means[arms], 0.0) / scale[arms]
+        n[pairs] += M.T @ M
+        sums[pairs] += Z.T @ M  # [i, j]: of arm i over the items that it shares with j
+        squares[pairs] += (Z**2).T @ M
+        products[pairs] += Z.T @ Z
     with np.errstate(divide="ignore", invalid="ignore"):
-        sums = Z.T @ M  # [i, j]: of arm i over the items that it shares with j
-        squares = (Z**2).T @ M - sums**2 / n
-        products = Z.T @ Z - sums * sums.T / n
+        squares -= sums**2 / n
+        products -= sums * sums.T / n
         varies = squares > NEVER * n
         known = (n >= FEWEST) & varies & varies.T
         correlation = np.where(known, products / np.sqrt(squares * squares.T), np.nan)
