@@ -107,7 +107,7 @@ class RaceFile:
         for suffix in ("-wal", "-shm", "-journal"):
             try:
                 found = self.beside(suffix).lstat()
-            except (FileNotFoundError, NotADirectoryError):
+            except OSError:  # most often there is none
                 continue
             if not stat.S_ISREG(found.st_mode) or (suffix == "-journal" and found.st_size > 0 and self.size()):
                 raise StoreError(
@@ -249,6 +249,10 @@ def explaining(file: RaceFile, what: str = "stored") -> Iterator[None]:
         if what == "read":
             raise StoreError(f"the race in {file} cannot be read ({text}): may you read the file?") from error
         raise unwritable(file, error) from error
+    except UnicodeError as error:
+        if what == "read":
+            raise damaged(file, str(error)) from error
+        raise StoreError(f"a name cannot be stored in {file}, because it is not text in UTF-8: {error}") from error
 
 
 def _code(error: sqlite3.Error) -> int:

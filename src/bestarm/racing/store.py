@@ -70,5 +70,10 @@ def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
 
 def damaged(path: object, what: str) -> StoreError:
     """The error of a damaged file."""
-    short_form = what if len(what) <= LONGEST_REASON else f"{what[:LONGEST_REASON]}…"  # it may quote the file
-    return StoreError(f"the race in {path} is damaged ({short_form}): the file was not changed")
+    return StoreError(f"the race in {path} is damaged ({in_short(what)}): the file was not changed")
+
+
+def in_short(error: object) -> str:
+    """What is wrong with a file, in one line: it may quote the file at length."""
+    line = " ".join(str(error).split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"

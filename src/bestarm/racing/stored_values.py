@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from bestarm.algorithms import Algorithm
-from bestarm.checks import check_choice, check_count, check_flag, check_mapping
+from bestarm.checks import check_choice, check_count, check_flag, check_mapping, check_text
 from bestarm.inputs.items import Kind
 from bestarm.inputs.options import OnError
 from bestarm.racing.settings import missing_setting
@@ -33,7 +33,17 @@ def check_values(present: Mapping[str, Any]) -> None:
     if present["source"] is not None:
         check_mapping("source", present["source"], "names to values")
     check_mapping("algorithm", present["algorithm"], "names to values")
+    _check_kinds(present["algorithm"])
     _check_items(present)
+
+
+def _check_kinds(plain: Any) -> None:
+    """Refuse settings within settings that do not say of what they are."""
+    parts = plain.values() if isinstance(plain, Mapping) else plain if isinstance(plain, list) else ()
+    if isinstance(plain, Mapping):
+        check_text("type", plain.get("type", None))
+    for part in parts:
+        _check_kinds(part)
 
 
 def _check_items(present: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from bestarm.racing.settings import RaceSettings, start_game, unit_of
 from bestarm.racing.shape import Shape, shape_warning, shapes_of
 from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.state import RaceState
-from bestarm.racing.store import StoredRace
+from bestarm.racing.store import StoredRace, in_short
 from bestarm.racing.stored_values import check_game
 
 
@@ -161,7 +161,7 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
     try:
         return summarise(_restored(stored, large), RaceArms(stored.arms, stored.arms, stored.arms))
     except NONSENSE as error:
-        raise StoreError(f"the race in {path} cannot be shown: {error}") from error
+        raise StoreError(f"the race in {path} cannot be shown: {in_short(error)}") from error
 
 
 def _restored(stored: StoredRace, large: bool) -> RaceState:
