@@ -174,14 +174,16 @@ def _snapshot(file: RaceFile, mode: str) -> Iterator[sqlite3.Connection]:
 def _copied(file: RaceFile) -> Iterator[RaceFile]:
     """A copy with its log in a folder that can be written; refused where somebody writes to the file meanwhile."""
     parts = [file.real, file.beside("-wal")]
-    with TemporaryDirectory(prefix="bestarm-") as folder:
+    with ExitStack() as stack:
         try:
+            folder = stack.enter_context(TemporaryDirectory(prefix="bestarm-"))
             before = [(part.stat().st_mtime_ns, part.stat().st_size) for part in parts]
             for part in parts:
                 shutil.copyfile(part, Path(folder, part.name))
             after = [(part.stat().st_mtime_ns, part.stat().st_size) for part in parts]
         except OSError as error:
-            raise StoreError(f"{file} cannot be read with the log beside it ({error})") from error
+            why = "neither beside it nor in the folder for temporary files an index of its log can be made"
+            raise StoreError(f"the race in {file} cannot be read, because {why}: {error}") from error
         if before != after:
             raise in_use(file)
         yield RaceFile(file.given, Path(folder, file.real.name))
