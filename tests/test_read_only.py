@@ -1,5 +1,6 @@
 """Races where nothing can be written: on a read-only disk, in the folder of somebody else."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -78,9 +79,16 @@ def test_a_finished_race_is_shown(folder: Path) -> None:
     assert locked(folder) == before
 
 
-def test_a_killed_race_is_shown_with_what_is_in_its_log(folder: Path) -> None:
+def test_a_killed_race_is_shown_with_what_is_in_its_log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = killed(folder)
-    before = locked(folder)
+    before, unlink = locked(folder), Path.unlink
+
+    def as_on_a_read_only_disk(path: Path, missing_ok: bool = False) -> None:
+        if path.parent == folder:  # there even what is not there cannot be removed
+            raise OSError(errno.EROFS, "Read-only file system")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", as_on_a_read_only_disk)
     with nobody():
         assert load_result(store).n_rounds == 5
     assert locked(folder) == before

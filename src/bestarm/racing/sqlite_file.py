@@ -166,8 +166,8 @@ def _snapshot(file: RaceFile, mode: str) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
-        if not was_there and mode == "mode=ro":
-            index.unlink(missing_ok=True)
+        if not was_there and index.exists():
+            index.unlink()
 
 
 @contextmanager
