@@ -137,9 +137,39 @@ def test_pipes_and_links_beside_a_file_are_refused(suffix: str, what: str, store
     assert letter.read_text() == "Dear all"
 
 
+MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # at the beginning of a journal, and behind a name in it
+
+
 def test_a_journal_that_would_be_rolled_back_is_refused(store: Path) -> None:
-    Path(f"{store}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\x00" * 600)
+    Path(f"{store}-journal").write_bytes(MAGIC + b"\x00" * 504 + b"a page" + b"\x00" * 506)
     refused(store, "beside it is race.sqlite-journal")
+
+
+def test_a_name_in_a_journal_deletes_no_file(tmp_path: Path) -> None:
+    letter, store = tmp_path / "letter.txt", tmp_path / "race.sqlite"
+    letter.write_text("Dear all")
+    store.write_bytes(b"")
+    name = os.fsencode(letter)
+    numbers = [0, 0, 0, 512, 4096]
+    header = MAGIC + b"".join(number.to_bytes(4, "big") for number in numbers)
+    trailer = b"\xff" * 4 + name + len(name).to_bytes(4, "big") + (sum(name) % 2**32).to_bytes(4, "big") + MAGIC
+    Path(f"{store}-journal").write_bytes(header.ljust(512, b"\x00") + trailer)
+    edit(tmp_path / "made.sqlite", "PRAGMA user_version=0", "CREATE TABLE t (x)", "DROP TABLE t")
+    for content in (b"", (tmp_path / "made.sqlite").read_bytes()):
+        store.write_bytes(content)
+        with pytest.raises(StoreError, match=r"beside it is race\.sqlite-journal"):
+            run(store=store)
+    assert letter.read_text() == "Dear all"
+
+
+def test_the_journal_of_a_process_that_was_killed_while_it_made_the_file_does_no_harm(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    edit(store, "PRAGMA user_version=0")
+    Path(f"{store}-journal").write_bytes(
+        (MAGIC + b"\x00" * 12 + b"\x00\x00\x02\x00\x00\x00\x10\x00").ljust(512, b"\x00")
+    )
+    assert run(store=store).answered
+    assert [path.name for path in tmp_path.iterdir()] == ["race.sqlite"]
 
 
 # What settings can say.
@@ -217,7 +247,9 @@ def test_very_many_arms_are_refused_before_they_take_memory(store: Path) -> None
     with closing(sqlite3.connect(store)) as connection, connection:
         (begun,) = connection.execute("SELECT count(*) FROM arms").fetchone()
         connection.executemany("INSERT INTO arms VALUES (?, ?)", ((k, f"arm {k}") for k in range(begun, 20_000)))
-    with pytest.raises(StoreError, match=r"20,000 arms with this comparison takes \d+ GiB of memory"):
+    with pytest.raises(
+        StoreError, match=r"20,000 arms with this comparison takes \d+\.\d GiB of memory: to show it .* give large=True"
+    ):
         load_result(store)
 
 

@@ -44,6 +44,8 @@ SCHEMA = (  # files hold these words: they never change within a version
         weights TEXT -- of a combination of arms, as JSON
     )""",
 )
+JOURNAL_HEADER = 28  # bytes, padded with zeros to a sector
+LARGEST_SECTOR = 65536
 IN_SCHEMA = {("table", statement.split()[2], statement) for statement in SCHEMA} | {
     ("index", "sqlite_autoindex_arms_1", None)  # of the UNIQUE names
 }
@@ -103,15 +105,23 @@ class RaceFile:
         return connection
 
     def _check_beside(self) -> None:
-        """Refuse what SQLite would follow, wait for or roll back: a race has a log and its index beside it, no more."""
+        """Refuse what SQLite would follow, wait for or roll back: a race has a log and its index beside it, no more.
+
+        While a file is made there is a journal for a moment, of no pages and no names. SQLite would write the pages of
+        any other back, and delete the file of a name in it.
+        """
         for suffix in ("-wal", "-shm", "-journal"):
+            beside = self.beside(suffix)
             try:
-                found = self.beside(suffix).lstat()
+                found = beside.lstat()
+                plain = stat.S_ISREG(found.st_mode)
+                if plain and suffix == "-journal":
+                    plain = found.st_size <= LARGEST_SECTOR and not any(beside.read_bytes()[JOURNAL_HEADER:])
             except OSError:  # most often there is none
                 continue
-            if not stat.S_ISREG(found.st_mode) or (suffix == "-journal" and found.st_size > 0 and self.size()):
+            if not plain:
                 raise StoreError(
-                    f"{self} is not opened: beside it is {self.beside(suffix).name}, which no race has written there; "
+                    f"{self} is not opened: beside it is {beside.name}, which no race has written there; "
                     "move it away if it is not yours"
                 )
 

@@ -26,6 +26,7 @@ from bestarm.racing.sqlite_file import (
     RaceFile,
     check_schema,
     explaining,
+    in_use,
     is_new,
     race_file,
     reading,
@@ -83,6 +84,8 @@ class SQLiteStore:
                 connection.execute("BEGIN EXCLUSIVE")
                 if not self.new:  # from here on nobody else can change it
                     check_schema(connection, self.file)
+                elif not is_new(connection):  # somebody has just begun a race in it
+                    raise in_use(self.file)
                 connection.execute("COMMIT")
             except (sqlite3.Error, StoreError):
                 connection.close()
@@ -244,4 +247,6 @@ def _read_arms(connection: sqlite3.Connection, file: RaceFile) -> tuple[str, ...
         raise damaged(file, "arms are missing")
     if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
         raise damaged(file, "there are arms without a name of their own")
+    if sum(map(len, names)) > LONGEST_VALUE:
+        raise damaged(file, "the names of its arms are longer than those of any race")
     return names

@@ -12,7 +12,7 @@ from bestarm.racing.settings import missing_setting
 MOST_IN_FLIGHT = 10_000  # rounds
 MOST_ITEMS = 2**53
 MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
-MOST_MEMORY = 2 * 2**30  # bytes of the state of a game
+MOST_MEMORY = 2**30  # bytes of the state of a game
 
 
 def check_values(present: Mapping[str, Any]) -> None:
@@ -78,6 +78,6 @@ def check_game(algorithm: Algorithm, n_arms: int) -> None:
     needed = 8 * n_arms**2 * (4 + 3 * n_bets)
     if needed > MOST_MEMORY:
         raise ValueError(
-            f"a game of {n_arms:,} arms with this comparison takes {needed / 2**30:,.0f} GiB of memory, and races are "
-            f"shown within {MOST_MEMORY // 2**30}"
+            f"a game of {n_arms:,} arms with this comparison takes {needed / 2**30:,.1f} GiB of memory: to show it all "
+            "the same, give large=True to bestarm.load_result"
         )

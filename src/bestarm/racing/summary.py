@@ -155,7 +155,7 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
     """The result of a saved race, finished or not; its file is not changed.
 
     Nothing that the file names is imported or run, whoever made it. A race with so many arms that it would take more
-    than 2 GiB of memory is shown with ``large=True`` only. Raises `StoreError` for what is not a race, or is damaged.
+    than 1 GiB of memory is shown with ``large=True`` only. Raises `StoreError` for what is not a race, or is damaged.
     """
     stored = read_store(path)
     try:
