@@ -220,6 +220,8 @@ def _load(connection: sqlite3.Connection, file: RaceFile) -> StoredRace:
         record = Record.of_rows(rounds, scores, present["rounds_in_flight"])
     except (ValueError, TypeError, OverflowError) as error:  # also a RecordError
         raise damaged(file, str(error)) from error
+    if not all(isinstance(text, str) for failed in record.failures.values() for text in failed.values()):
+        raise damaged(file, "there are failures that are not text")
     return StoredRace(settings, arms, record)
 
 
