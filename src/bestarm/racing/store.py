@@ -58,6 +58,8 @@ class Store(Protocol):
 def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
     """The settings of a store by their present names; refused if they are of a later format, or not all there."""
     present = present_settings(settings)
+    if not isinstance(present["format"], int):
+        raise damaged(where, "its format is not a number")
     if present["format"] != FORMAT:
         made = f"has format {present['format']!r}, and this bestarm reads format {FORMAT}"
         raise StoreError(f"the race in {where} {made}: use the version of bestarm that made it, or a later one")
