@@ -24,7 +24,8 @@ from rich.table import Table
 import bestarm
 from bestarm.inputs.items import items_in_order
 from bestarm.racing.record import RoundRow, ScoreRow
-from bestarm.racing.sqlite_store import SCHEMA, SQLiteStore
+from bestarm.racing.sqlite_file import SCHEMA
+from bestarm.racing.sqlite_store import SQLiteStore
 
 TURNS = 7
 N_ARMS = 10

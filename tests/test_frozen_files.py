@@ -210,7 +210,7 @@ def test_a_frozen_race_goes_on_and_ends_as_it_did(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", FROM_THE_COMMAND_LINE)
 def test_a_frozen_race_of_the_command_line_is_resumed_and_ends_as_it_did(name: str, folder: Path) -> None:
     before, path = content(FROZEN), copied(name, folder)
-    ended = CliRunner().invoke(app, ["resume", str(path), "--max-evaluations", "400", "--quiet", "--json"])
+    ended = CliRunner().invoke(app, ["resume", str(path), "--yes", "--max-evaluations", "400", "--quiet", "--json"])
     assert ended.exit_code == 0
     same(told(bestarm.load_result(path)), as_told(EXPECTED[name]["resumed"]))
     said = json.loads(ended.stdout)

@@ -1,3 +1,4 @@
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from bestarm import Race, RaceResult, StoreError, load_result, race
+from damaging import damage
 from killing import ARMS, outcome, quick, share
 
 ALL = list(ARMS)
@@ -265,3 +267,34 @@ def test_a_file_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest
     result = race(quick, arms=ALL, store=name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert outcome(load_result(name)) == outcome(load_result(tmp_path / name)) == outcome(result)
+
+
+STORES = (*sorted((Path(__file__).resolve().parent / "data" / "frozen").glob("*.sqlite")), None)
+
+
+def shown_or_refused(store: Path) -> str | None:
+    """Why a file is refused, or None if it is shown."""
+    try:
+        shown = load_result(store)
+        assert str(shown)
+        assert shown.to_json()
+    except StoreError as refusal:
+        return str(refusal)
+    return None
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::bestarm.AssumptionWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_the_damage_a_race_is_shown_or_refused_in_one_sentence(seed: int, store: Path) -> None:
+    luck, whole, refusals = random.Random(seed), store.read_bytes(), 0  # noqa: S311 - no secrets here
+    for _ in range(40):
+        original = luck.choice(STORES)
+        store.write_bytes(whole if original is None else original.read_bytes())
+        damage(store, luck)
+        before = store.read_bytes()
+        refusal = shown_or_refused(store)
+        refusals += refusal is not None
+        assert refusal is None or str(store) in refusal
+        assert refusal is None or (len(refusal.splitlines()) == 1 and len(refusal) < 1000)
+        assert store.read_bytes() == before
+    assert refusals > 10

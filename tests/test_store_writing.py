@@ -59,7 +59,7 @@ def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evalu
         (tmp_path, "it is a folder"),
         (tmp_path / "nowhere" / "race.sqlite", "it is in a folder that does not exist"),
         (tmp_path / "file" / "race.sqlite", "it is in a folder that does not exist"),
-        (tmp_path / "link", "is the folder writable"),
+        (tmp_path / "link", "it is in a folder that does not exist"),
         (tmp_path / "loop", "is the folder writable"),
     ):
         with pytest.raises(StoreError) as refusal:

@@ -99,6 +99,12 @@ def check_flag(name: str, value: bool) -> None:
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
+def check_text(name: str, value: str) -> None:
+    """Refuse what is not a text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {repr(value)[:80]}")
+
+
 def check_mapping(name: str, value: object, of_what: str) -> None:
     """Refuse what is not a mapping."""
     if not isinstance(value, Mapping):

@@ -46,8 +46,8 @@ def commands(
 
     Best by what it prints: `bestarm commands "./a {item}" "./b {item}" --items cases.txt --score stdout`
     """
-    origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
     with clear_errors():
+        origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
         check_page(shown.report)
         less = aim.lower_is_better or measured.score == "time"
         options = race_options(aim, course, bounds, lower_is_better=less)

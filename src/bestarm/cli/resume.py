@@ -1,8 +1,28 @@
 """`bestarm resume`: continue a saved race."""
 
-from bestarm.cli.app import EXIT_CODES, SAVED, app, check_page, clear_errors, finish, hint_to_continue
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestarm.cli.app import (
+    BAD_INPUT,
+    EXIT_CODES,
+    INTERRUPTED,
+    SAVED,
+    app,
+    check_page,
+    clear_errors,
+    finish,
+    hint_to_continue,
+    refuse,
+    remark,
+)
 from bestarm.cli.options import MaxEvaluations, Output, RaceFile, announce_items, grouped
 from bestarm.inputs.options import Options
+from bestarm.racing.begun_here import was_begun_here
 from bestarm.racing.origins import origin_of
 from bestarm.racing.settings import RaceSettings, present_settings
 from bestarm.racing.sqlite_store import read_store
@@ -14,11 +34,13 @@ def resume(
     file: RaceFile,
     *,
     max_evaluations: MaxEvaluations = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what the file names without asking.")] = False,
     shown: Output,
 ) -> None:
     """Continue a saved race that was started from the command line.
 
-    Races started from Python are continued by making the same call in Python again.
+    Races started from Python are continued by making the same call in Python again. A race that you did not begin on
+    this machine runs what somebody else has written into its file: it is shown first, and you are asked.
     """
     with clear_errors():
         check_page(shown.report)
@@ -27,8 +49,11 @@ def resume(
         origin = origin_of(source)
         if origin is None:
             raise ValueError(f"the race in {file} was started from Python: make the same call there again")
-        announce_items(source.get("items"))
         settings = RaceSettings.from_plain(stored.settings)
+        runs = origin.runs(stored.arms)
+        if runs and not yes and not was_begun_here(stored.settings, stored.arms):
+            ask(file, runs)
+        announce_items(source.get("items"))
         options = Options(
             algorithm=settings.algorithm,
             lower_is_better=settings.lower_is_better,
@@ -41,3 +66,22 @@ def resume(
         result = origin.race(stored.arms, options, progress=not shown.quiet)
         hint_to_continue(result, file)
         finish(result, shown.as_json, shown.report, file)
+
+
+def ask(file: Path, runs: Sequence[str]) -> None:
+    """Say what would be run, and end here unless somebody at a terminal agrees."""
+    if not sys.stdin.isatty():
+        raise ValueError(
+            f"{file} was not begun here by you, and nobody is there to be asked whether to run what it names "
+            f"({'; '.join(runs)}): add --yes if you trust it"
+        )
+    remark(f"{file} was not begun by you on this machine. To continue it, this would be run, with all your rights:")
+    for line in runs:
+        remark(f"- {line}")
+    remark("Run this? [y/N]")
+    try:
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        raise refuse("nothing was run", INTERRUPTED) from None
+    if answer.strip().lower() not in ("y", "yes"):
+        raise refuse("nothing was run", BAD_INPUT)

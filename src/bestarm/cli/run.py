@@ -38,8 +38,8 @@ def run(
     Example: `bestarm run mybench:score --arms fast,exact,hybrid --items instances.txt --bounds 0,1 --store race.sqlite`
     """
     where = items_file(items)
-    origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
     with clear_errors():
+        origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
         check_page(shown.report)
         options = race_options(aim, course, bounds, rounds_in_flight=workers.rounds_in_flight)
         result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestarm import algorithms, comparisons
-from bestarm.inputs.texts import name_of
+from bestarm.inputs.texts import name_of, short
 
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
 # Settings that had another name in files of earlier versions, by the class that they are settings of.
@@ -96,17 +96,16 @@ def decode(plain: Any) -> Any:
         return tuple(decode(part) for part in plain)
     if not isinstance(plain, dict):
         return plain
-    name = plain["type"]
+    name = plain.get("type")
     known = {
         kind: getattr(module, kind)
         for module, method in ((algorithms, "start"), (comparisons, "evidence"))
         for kind in module.__all__
         if is_dataclass(getattr(module, kind)) and hasattr(getattr(module, kind), method)
     }
-    if name not in known or plain.get("own"):
-        raise ValueError(
-            f"the algorithm of this race, {name}, is not one of bestarm's own: continue the race from Python"
-        )
+    if not isinstance(name, str) or name not in known or plain.get("own"):
+        what = f"the algorithm of this race, {short(str(name))}, is not one of bestarm's own"
+        raise ValueError(f"{what}: continue the race from Python")
     given = former_defaults(plain) | renamed(name, plain)
     return known[name](**{inner: decode(part) for inner, part in given.items() if inner != "type"})
 

@@ -22,7 +22,7 @@ from bestarm.racing.result import RaceResult
 from bestarm.racing.settings import as_begun, difference, race_settings, start_game
 from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
-from bestarm.racing.store import Store, StoredRace, check_stored
+from bestarm.racing.store import Store, StoredRace, check_stored, in_short
 from bestarm.racing.summary import Standing, standing, summarise
 from bestarm.values import equal_values, hash_of_values
 
@@ -288,12 +288,12 @@ class Race(Generic[Arm]):
         try:
             changed = changed_measure(before["source"], options.origin) or difference(before, now)
         except (ValueError, TypeError) as error:  # an algorithm that this version does not know
-            raise StoreError(f"the race in {store} cannot be continued: {error}") from error
+            raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
         if changed is not None:
             raise StoreError(f"{store} holds another race (give another file, or the same settings): {changed}")
         try:
             self.state.restore(stored.record)
         except StoreError as error:
-            raise StoreError(f"the race in {store} cannot be continued: {error}") from error
+            raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
         store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
         store.save_eliminations(self.state.game.eliminations)

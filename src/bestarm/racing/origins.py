@@ -5,19 +5,24 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, get_args
 
-from bestarm.checks import check_count
+from bestarm.checks import check_choice, check_count, check_flag, check_positive, check_text
 from bestarm.experiments import compressors
-from bestarm.inputs.items import read_items
+from bestarm.inputs.items import STDIN, read_items
 from bestarm.inputs.options import Options
 from bestarm.inputs.programs import TIMEOUT, Measure, Measured
+from bestarm.inputs.texts import short
 from bestarm.racing.commands import run_command, run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
+
+MOST_SHOWN = 20  # commands or arms that are shown before they are run,
+LONGEST_SHOWN = 1000  # and characters of each
 
 
 class Origin(Protocol):
@@ -27,6 +32,10 @@ class Origin(Protocol):
 
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Start the race, or continue the one in ``options.store``."""
+        ...
+
+    def runs(self, arms: Sequence[str]) -> list[str]:
+        """What of other people's code the race runs, and on what, in words; nothing if it runs only bestarm's own."""
         ...
 
 
@@ -43,11 +52,27 @@ class FunctionOrigin:
 
     kind: ClassVar[str] = "function"
 
+    def __post_init__(self) -> None:
+        check_text("function", self.function)
+        _check_place(self.items, self.folder)
+        check_flag("jointly", self.jointly)
+        check_count("retries", self.retries, least=0)
+        check_count("workers", self.workers)
+
+    def runs(self, arms: Sequence[str]) -> list[str]:
+        """The function, and the file that its module would be imported from."""
+        module, _, function = self.function.partition(":")
+        return [
+            f"the function {function!r} of the module {module!r}, imported from {found_at(module, self.folder)}",
+            f"for the arms {_quoted(arms)}",
+            _on_items(self.items),
+            f"on {self.workers} processes, with the folder {self.folder!r} first where Python looks for modules",
+        ]
+
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Import the function and race it, on processes if there are several workers."""
         evaluation = Evaluation(imported(self.function, self.folder), jointly=self.jointly, retries=self.retries)
         items = None if self.items is None else read_items(Path(self.items))
-        check_count("workers", self.workers)
         with ExitStack() as stack:
             executor = stack.enter_context(ProcessPoolExecutor(self.workers)) if self.workers > 1 else None
             return run_race(
@@ -67,6 +92,16 @@ class CommandsOrigin:
 
     kind: ClassVar[str] = "commands"
 
+    def __post_init__(self) -> None:
+        _check_place(self.items, self.folder)
+        check_choice("score", self.score, get_args(Measured))
+        check_positive("timeout", self.timeout)
+        check_count("retries", self.retries, least=0)
+
+    def runs(self, arms: Sequence[str]) -> list[str]:
+        """The commands."""
+        return [f"the programs {_quoted(arms)}", f"in the folder {self.folder!r}", _on_items(self.items)]
+
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Run the programs, without a shell."""
         items = None if self.items is None else read_items(Path(self.items))
@@ -80,6 +115,10 @@ class DemoOrigin:
     """The compressors of the demo."""
 
     kind: ClassVar[str] = "demo"
+
+    def runs(self, arms: Sequence[str]) -> list[str]:
+        """Nothing but the compressors of the standard library."""
+        return []
 
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Compress the files of the standard library."""
@@ -98,9 +137,47 @@ def plain(origin: FunctionOrigin | CommandsOrigin | DemoOrigin) -> dict[str, Any
 def origin_of(stored: Mapping[str, Any] | None) -> Origin | None:
     """The origin in a store; None for a race that was started from Python."""
     values = dict(stored or {})
-    kinds = {kind.kind: kind for kind in KINDS}
-    kind = kinds.get(values.pop("kind", None))
-    return None if kind is None else kind(**values)
+    if "kind" not in values:
+        return None
+    name = values.pop("kind")
+    kind = next((kind for kind in KINDS if kind.kind == name), None)
+    if kind is None or not set(values) <= {field.name for field in fields(kind)}:
+        raise ValueError(f"this bestarm does not know how to run {short(repr(stored))}: use the version that made it")
+    return kind(**values)
+
+
+def _check_place(items: str | None, folder: str) -> None:
+    if items is not None:
+        check_text("items", items)
+    check_text("folder", folder)
+
+
+def _on_items(items: str | None) -> str:
+    if items is None:
+        return "on random numbers"
+    return "on the lines of standard input" if items == STDIN else f"on the lines of {items!r}"
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    """Some texts, so that what a terminal would not show is seen, and what is not shown is said."""
+    shown = [
+        repr(text[:LONGEST_SHOWN]) + (f" ({len(text):,} characters in all)" if len(text) > LONGEST_SHOWN else "")
+        for text in texts[:MOST_SHOWN]
+    ]
+    return ", ".join(shown) + (f" and {len(texts) - MOST_SHOWN:,} more" if len(texts) > MOST_SHOWN else "")
+
+
+def found_at(module: str, folder: str) -> str:
+    """Where a module would be imported from, found without importing anything, not even the packages around it."""
+    places, name, where = [folder, *sys.path], "", None
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        loaded = sys.modules.get(name)
+        spec = PathFinder.find_spec(name, places) if loaded is None else loaded.__spec__
+        if spec is None:
+            return "wherever Python finds it"
+        where, places = spec.origin, list(spec.submodule_search_locations or [])
+    return repr(where or places)
 
 
 def imported(name: str, folder: str) -> Callable[..., Any]:

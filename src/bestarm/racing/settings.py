@@ -8,7 +8,7 @@ from bestarm.algorithms import Algorithm, Game, Guarantee
 from bestarm.checks import check_bounds, check_choice, check_count, check_flag
 from bestarm.inputs.items import Items, Kind
 from bestarm.inputs.options import OnError, Options, Target, choose_algorithm
-from bestarm.inputs.plain import FORMAT, as_written, decode, encode, flat, renamed, up_to_date
+from bestarm.inputs.plain import FORMAT, as_written, check_algorithm, decode, encode, flat, renamed, up_to_date
 from bestarm.values import shortest_call
 
 
@@ -59,12 +59,14 @@ class RaceSettings:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "RaceSettings":
-        """The inverse of `to_plain`; ValueError for an algorithm that is not one of bestarm's."""
+        """The inverse of `to_plain`; ValueError or TypeError for an algorithm that is not one of bestarm's."""
         present = present_settings(plain)
         values = {field.name: present[field.name] for field in fields(cls)}
         sizes = present["group_sizes"]
         groups = None if sizes is None else tuple(map(int, sizes))
-        return cls(**values | {"algorithm": decode(present["algorithm"]), "group_sizes": groups})
+        algorithm = decode(present["algorithm"])
+        check_algorithm(algorithm)
+        return cls(**values | {"algorithm": algorithm, "group_sizes": groups})
 
 
 def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSettings:

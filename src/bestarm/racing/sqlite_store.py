@@ -7,49 +7,39 @@ this schema is ``PRAGMA user_version``. Every transaction is on disk before it r
 
 import inspect
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from bestarm.algorithms import Elimination
-from bestarm.checks import check_count
 from bestarm.errors import StoreError
+from bestarm.racing.begun_here import named
 from bestarm.racing.record import RoundRow, ScoreRow
+from bestarm.racing.sqlite_file import (
+    APPLICATION,
+    LONGEST_VALUE,
+    SCHEMA,
+    SMALLEST,
+    VERSION,
+    RaceFile,
+    check_schema,
+    explaining,
+    in_use,
+    is_new,
+    race_file,
+    reading,
+    rescued,
+    unwritable,
+)
 from bestarm.racing.sqlite_rows import read_record
 from bestarm.racing.store import Store, StoredRace, check_stored, damaged
 
-VERSION = 1
-SMALLEST = 512  # bytes of a page, the least that a database has
-APPLICATION = 0x62_41_52_4D  # "bARM", as `file` shows it
 
-SCHEMA = (
-    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE arms (arm INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE rounds (round INTEGER PRIMARY KEY, item TEXT NOT NULL, asked INTEGER NOT NULL)",
-    """CREATE TABLE scores (
-        round INTEGER NOT NULL REFERENCES rounds,
-        arm INTEGER NOT NULL REFERENCES arms,
-        score REAL, -- NULL where the evaluation failed and its arm was disqualified
-        failure TEXT,
-        PRIMARY KEY (round, arm)
-    ) WITHOUT ROWID""",
-    """CREATE TABLE eliminations (
-        arm INTEGER PRIMARY KEY REFERENCES arms,
-        round INTEGER NOT NULL,
-        by INTEGER NOT NULL,
-        margin REAL,
-        weights TEXT -- of a combination of arms, as JSON
-    )""",
-)
-TABLES = {"settings", "arms", "rounds", "scores", "eliminations"}
-
-
-def open_store(store: str | Path | Store) -> Store:
+def open_store(store: str | os.PathLike[str] | Store) -> Store:
     """The store given, or the SQLite file of this path."""
-    if isinstance(store, str | Path):
+    if isinstance(store, str | os.PathLike):
         return SQLiteStore(store)
     for name in ("load", "create", "update", "save", "save_eliminations", "close"):
         if not hasattr(store, name) or inspect.isclass(store):
@@ -60,45 +50,67 @@ def open_store(store: str | Path | Store) -> Store:
 class SQLiteStore:
     """An open file that takes the scores of one race; no other process can open it meanwhile."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.file = race_file(path)
+        self.path = self.file.given
         try:
-            if self.path.is_dir() or not self.path.parent.is_dir():
-                what = "is a folder" if self.path.is_dir() else "is in a folder that does not exist"
-                raise StoreError(f"the race cannot be stored in {self.path}: it {what}")
-            self.new = not (self.path.exists() and self.path.stat().st_size > 0)
+            size = self.file.size()
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(self.file, error) from error
+        if not self.file.real.parent.is_dir():
+            raise StoreError(f"the race cannot be stored in {self.path}: it is in a folder that does not exist")
+        self.new = not size
         if not self.new:
-            with _reading(self.path) as connection:  # before anything could be written to it
-                self.new = _is_new(connection)
+            with reading(self.file) as connection:  # before anything could be written to it
+                self.new = is_new(connection)
                 if not self.new:
-                    _check_whole(connection, self.path)
+                    _check_whole(connection, self.file)
         self._connection = self._opened()
+        self._inode = _inode(self.file)
+        self._lost: StoreError | None = None
 
     def __str__(self) -> str:
         return str(self.path)
 
     def _opened(self) -> sqlite3.Connection:
         """A connection that keeps the file for itself until it is closed."""
-        with _explaining(self.path):
-            connection = sqlite3.connect(self.path.absolute(), isolation_level=None, timeout=0)
+        with explaining(self.file):
+            connection = self.file.connect("mode=rwc")
             try:
                 connection.execute("PRAGMA locking_mode=EXCLUSIVE")
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.execute("BEGIN EXCLUSIVE")
+                if not self.new:  # from here on nobody else can change it
+                    check_schema(connection, self.file)
+                elif not is_new(connection):  # somebody has just begun a race in it
+                    raise in_use(self.file)
                 connection.execute("COMMIT")
-            except sqlite3.Error:
+            except (sqlite3.Error, StoreError):
                 connection.close()
                 raise
             return connection
+
+    def _check_there(self) -> None:
+        """Refuse to go on where the file was deleted, moved or replaced: nobody would find what is written to it."""
+        if self._lost is None and _inode(self.file) != self._inode:
+            happened = f"{self.path} was deleted, moved or replaced while its race was running"
+            copy = rescued(self._connection, self.file)
+            then = (
+                "what was scored so far could not be saved elsewhere"
+                if copy is None
+                else (f"all that was stored is now in {copy}: give that file its place to go on")
+            )
+            self._lost = StoreError(f"{happened}; {then}")
+        if self._lost is not None:
+            raise self._lost
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, and on disk at the end."""
         connection = self._connection
-        with _explaining(self.path):
+        self._check_there()
+        with explaining(self.file):
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -110,6 +122,7 @@ class SQLiteStore:
 
     def create(self, settings: dict[str, Any], arms: Sequence[str]) -> None:
         """Write the settings and arms of a new race."""
+        settings = named(settings, arms)
         with self._transaction() as connection:
             connection.execute(f"PRAGMA application_id={APPLICATION}")
             connection.execute(f"PRAGMA user_version={VERSION}")
@@ -117,7 +130,7 @@ class SQLiteStore:
                 connection.execute(statement)
             _write_settings(connection, settings)
             connection.executemany("INSERT INTO arms VALUES (?, ?)", enumerate(arms))
-        with _explaining(self.path):
+        with explaining(self.file):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the file alone says what it is
         self.new = False
 
@@ -144,7 +157,7 @@ class SQLiteStore:
 
     def load(self) -> StoredRace | None:
         """All that is in the file."""
-        return None if self.new else _load(self._connection, self.path)
+        return None if self.new else _load(self._connection, self.file)
 
     def close(self) -> None:
         """Close the file."""
@@ -156,120 +169,78 @@ def _write_settings(connection: sqlite3.Connection, settings: dict[str, Any]) ->
     connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
 
 
-def read_store(path: str | Path) -> StoredRace:
+def read_store(path: str | os.PathLike[str]) -> StoredRace:
     """The race in a file, which is not changed."""
-    path = Path(path)
+    file = race_file(path)
     try:
-        there = path.is_file()
+        size = file.size("there is no race in")
+    except OSError as error:
+        raise StoreError(f"there is no race in {file}: {error}") from error
+    if not size:
+        what = "does not exist" if size is None else "is empty"
+        raise StoreError(f"there is no race in {file}: the file {what}")
+    with reading(file) as connection:
+        if is_new(connection):
+            raise StoreError(f"there is no race in {file}: the file is empty")
+        _check_whole(connection, file)
+        return _load(connection, file)
+
+
+def _inode(file: RaceFile) -> tuple[int, int] | None:
+    """Which file it is, whatever its name; None if there is none."""
+    try:
+        found = file.real.stat()
     except OSError:
-        there = False
-    if not there:
-        raise StoreError(f"there is no race in {path}: the file does not exist")
-    with _reading(path) as connection:
-        if _is_new(connection):
-            raise StoreError(f"there is no race in {path}: the file is empty")
-        _check_whole(connection, path)
-        return _load(connection, path)
+        return None
+    return found.st_dev, found.st_ino
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that changes nothing.
-
-    Without a write-ahead log nobody else is at work, and the file can be read as it is. With one, left by a
-    process that is running or was killed, an index is made while reading.
-    """
-    if 0 < path.stat().st_size < SMALLEST:
-        raise _no_race(path)
-    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
-    mode = "mode=ro" if log.exists() else "immutable=1"
-    index_was_there = index.exists()
-    with _explaining(path):
-        connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=0)
-        try:
-            _check_size(connection, path)
-            yield connection
-        finally:
-            connection.close()
-            if not index_was_there:
-                index.unlink(missing_ok=True)
-
-
-def _check_size(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that was cut off within a page: SQLite would treat a short one as empty, and pad others.
-
-    The file is not opened here: to close it again would give up the locks that this process may hold on it.
-    """
-    connection.execute("PRAGMA schema_version")  # reads the beginning: what is no database is refused as such
-    page = connection.execute("PRAGMA page_size").fetchone()[0]
-    if path.stat().st_size % page and not Path(f"{path}-wal").exists():  # with a log the file may be behind
-        raise damaged(path, "it was cut off")
-
-
-def _is_new(connection: sqlite3.Connection) -> bool:
-    """Whether the file is empty, or was left empty by a process that was killed while creating it."""
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    return bool(tables == 0 and connection.execute("PRAGMA application_id").fetchone()[0] == 0)
-
-
-def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+def _check_whole(connection: sqlite3.Connection, file: RaceFile) -> None:
     """Refuse a file that is not a race of this version of the schema, or is damaged."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise StoreError(f"{path} is a database, but not a race of bestarm: give another file")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != VERSION:
-        raise StoreError(f"the race in {path} has schema version {version}, this bestarm reads version {VERSION}")
+    check_schema(connection, file)
     health = " ".join(connection.execute("PRAGMA quick_check(1)").fetchone()[0].split())
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if health == "ok" and not tables >= TABLES:
-        health = f"there is no table {min(TABLES - tables)}"
-    elif health == "ok" and connection.execute("PRAGMA foreign_key_check(eliminations)").fetchone() is not None:
+    if health == "ok" and connection.execute("PRAGMA foreign_key_check(eliminations)").fetchone() is not None:
         health = "there are eliminations without their arm"
     if health != "ok":
-        raise damaged(path, health)
+        raise damaged(file, health)
 
 
-def _load(connection: sqlite3.Connection, path: Path) -> StoredRace:
-    select = connection.execute
-    with _explaining(path):
+def _load(connection: sqlite3.Connection, file: RaceFile) -> StoredRace:
+    with explaining(file, "read"):
+        settings = _read_settings(connection, file)
+        present = check_stored(file, settings)
+        arms = _read_arms(connection, file)
         try:
-            settings = {name: json.loads(value) for name, value in select("SELECT name, value FROM settings")}
-        except json.JSONDecodeError as error:
-            raise damaged(path, str(error)) from error
-        present = check_stored(path, settings)
-        arms = select("SELECT arm, name FROM arms ORDER BY arm").fetchall()
-        if [arm for arm, _ in arms] != list(range(len(arms))) or len(arms) < 2:
-            raise damaged(path, "arms are missing")
-        try:
-            ahead = check_count("rounds_in_flight", present["rounds_in_flight"])
-            record = read_record(connection, len(arms), ahead)
-        except ValueError as error:  # also a RecordError
-            raise damaged(path, str(error)) from error
-    return StoredRace(settings, tuple(name for _, name in arms), record)
+            record = read_record(connection, len(arms), present["rounds_in_flight"])
+        except (ValueError, TypeError, OverflowError) as error:  # also a RecordError
+            raise damaged(file, str(error)) from error
+    return StoredRace(settings, arms, record)
 
 
-@contextmanager
-def _explaining(path: Path) -> Iterator[None]:
-    """SQLite's errors, in terms of the file."""
+def _read_settings(connection: sqlite3.Connection, file: RaceFile) -> dict[str, Any]:
+    """The settings as plain values; refused before they take much memory, whatever they are."""
+    texts: dict[str, str] = {}
+    room = LONGEST_VALUE
+    for name, value in connection.execute("SELECT name, value FROM settings"):
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise damaged(file, "there are settings that are not text")
+        texts[name] = value
+        room -= len(name) + len(value) + SMALLEST
+        if room < 0:
+            raise damaged(file, "its settings are longer than those of any race")
     try:
-        yield
-    except sqlite3.Error as error:
-        text = str(error)
-        if "locked" in text or "busy" in text:
-            why = f"{path} is in use by another process: wait until it has ended, or give another file"
-            raise StoreError(why) from error
-        if "not a database" in text:
-            raise _no_race(path) from error
-        if "malformed" in text or "corrupt" in text:
-            raise damaged(path, text) from error
-        raise _unwritable(path, error) from error
+        return {name: json.loads(text) for name, text in texts.items()}
+    except (ValueError, RecursionError) as error:  # no JSON, numbers of thousands of digits, a thousand brackets
+        raise damaged(file, str(error)) from error
 
 
-def _no_race(path: Path) -> StoreError:
-    return StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): the file was not changed")
-
-
-def _unwritable(path: Path, error: Exception) -> StoreError:
-    return StoreError(
-        f"the race cannot be stored in {path} ({error}): is the folder writable, and is there space left on the disk?"
-    )
+def _read_arms(connection: sqlite3.Connection, file: RaceFile) -> tuple[str, ...]:
+    rows = connection.execute("SELECT arm, name FROM arms ORDER BY arm").fetchall()
+    names = tuple(name for _, name in rows)
+    if [arm for arm, _ in rows] != list(range(len(rows))) or len(rows) < 2:
+        raise damaged(file, "arms are missing")
+    if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
+        raise damaged(file, "there are arms without a name of their own")
+    if sum(map(len, names)) > LONGEST_VALUE:
+        raise damaged(file, "the names of its arms are longer than those of any race")
+    return names

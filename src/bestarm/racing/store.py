@@ -8,7 +8,10 @@ from bestarm.algorithms import Elimination
 from bestarm.errors import StoreError
 from bestarm.inputs.plain import FORMAT
 from bestarm.racing.record import Record, RoundRow, ScoreRow
-from bestarm.racing.settings import missing_setting, present_settings
+from bestarm.racing.settings import present_settings
+from bestarm.racing.stored_values import check_values
+
+LONGEST_REASON = 300  # characters
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,24 @@ class Store(Protocol):
 def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
     """The settings of a store by their present names; refused if they are of a later format, or not all there."""
     present = present_settings(settings)
+    if not isinstance(present["format"], int):
+        raise damaged(where, "its format is not a number")
     if present["format"] != FORMAT:
         made = f"has format {present['format']!r}, and this bestarm reads format {FORMAT}"
         raise StoreError(f"the race in {where} {made}: use the version of bestarm that made it, or a later one")
-    if (lack := missing_setting(present)) is not None:
-        raise damaged(where, lack)
+    try:
+        check_values(present)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged(where, str(error)) from error
     return present
 
 
 def damaged(path: object, what: str) -> StoreError:
     """The error of a damaged file."""
-    return StoreError(f"the race in {path} is damaged ({what}): the file was not changed")
+    return StoreError(f"the race in {path} is damaged ({in_short(what)}): the file was not changed")
+
+
+def in_short(error: object) -> str:
+    """What is wrong with a file, in one line: it may quote the file at length."""
+    line = " ".join(str(error).split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"

@@ -1,10 +1,10 @@
 """From the state of a race to what people see of it: its result, how it stands, and what a file holds."""
 
+import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Game, Reason
 from bestarm.algorithms.data_kind import warn_of_assumption
-from bestarm.errors import AssumptionWarning, StoreError
+from bestarm.errors import AssumptionWarning, BestarmError, StoreError
 from bestarm.inputs.arms import RaceArms
 from bestarm.racing.outcome import Outcome
 from bestarm.racing.result import RaceResult
@@ -20,7 +20,8 @@ from bestarm.racing.settings import RaceSettings, start_game, unit_of
 from bestarm.racing.shape import Shape, shape_warning, shapes_of
 from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.state import RaceState
-from bestarm.racing.store import check_stored
+from bestarm.racing.store import StoredRace, in_short
+from bestarm.racing.stored_values import check_game
 
 
 def summarise(state: RaceState, arms: RaceArms) -> RaceResult[Any]:
@@ -152,17 +153,32 @@ def _items_so_far(state: RaceState) -> int:
 ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
 
 
-def load_result(path: str | Path) -> RaceResult[str]:
-    """The result of a saved race, finished or not; its file is not changed."""
+# What settings and scores raise that no race has, though each of them is of the right kind.
+NONSENSE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError, BestarmError)
+
+
+def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceResult[str]:
+    """The result of a saved race, finished or not; its file is not changed.
+
+    Nothing that the file names is imported or run, whoever made it. A race with so many arms that it would take more
+    than 1 GiB of memory is shown with ``large=True`` only. Raises `StoreError` for what is not a race, or is damaged.
+    """
     stored = read_store(path)
     try:
-        settings = RaceSettings.from_plain(check_stored(path, stored.settings))
-        game = start_game(settings, len(stored.arms))
-    except (ValueError, TypeError) as error:
-        raise StoreError(f"the race in {path} cannot be shown: {error}") from error
-    record, names = stored.record, stored.arms
+        state = _restored(stored, large)
+        names = RaceArms(stored.arms, stored.arms, stored.arms)
+        del stored  # its record is as large as the race
+        return summarise(state, names)
+    except NONSENSE as error:
+        raise StoreError(f"the race in {path} cannot be shown: {in_short(error)}") from error
+
+
+def _restored(stored: StoredRace, large: bool) -> RaceState:
+    """The state of a race where its file ends."""
+    settings, record, n_arms = RaceSettings.from_plain(stored.settings), stored.record, len(stored.arms)
+    if not large:
+        check_game(settings.algorithm, n_arms)
     more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
-    del stored  # its record is as large as the race, and restored into another
 
     def items_after(n_rounds: int) -> Iterator[str]:
         if settings.pool is not None and n_rounds > settings.pool:
@@ -170,12 +186,8 @@ def load_result(path: str | Path) -> RaceResult[str]:
         left = [record.item(number) or "" for number in range(n_rounds + 1, record.n_rounds + 1)]
         return islice(chain(left, more), None if settings.pool is None else settings.pool - n_rounds)
 
-    state = RaceState(game, settings, iter(()))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
-            state.restore(record, items_after)
-    except StoreError as error:
-        raise StoreError(f"the race in {path} cannot be read: {error}") from error
-    del record
-    return summarise(state, RaceArms(names, names, names))
+    state = RaceState(start_game(settings, n_arms), settings, iter(()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
+        state.restore(record, items_after)
+    return state

@@ -1,0 +1,83 @@
+"""The settings of a file that may come from a stranger: of the right kind, and no larger than a race can have them."""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from bestarm.algorithms import Algorithm
+from bestarm.checks import check_choice, check_count, check_flag, check_mapping, check_text
+from bestarm.inputs.items import Kind
+from bestarm.inputs.options import OnError
+from bestarm.racing.settings import missing_setting
+
+MOST_IN_FLIGHT = 10_000  # rounds
+MOST_ITEMS = 2**53
+MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
+MOST_MEMORY = 2**30  # bytes of the state of a game
+
+
+def check_values(present: Mapping[str, Any]) -> None:
+    """ValueError or TypeError for settings that are missing, or that no race has."""
+    if (lack := missing_setting(present)) is not None:
+        raise ValueError(lack)
+    for name in ("lower_is_better", "own_range", "hashed_seeds"):
+        check_flag(name, present[name])
+    check_choice("on_error", present["on_error"], get_args(OnError))
+    check_choice("items", present["items"], get_args(Kind))
+    check_count("seed", present["seed"], least=0)
+    _check_up_to("rounds_in_flight", present["rounds_in_flight"], MOST_IN_FLIGHT)
+    if present["max_evaluations"] is not None:
+        check_count("max_evaluations", present["max_evaluations"])
+    for name in ("items_digest", "arms_digest", "reason"):
+        if not isinstance(present[name], str | None):
+            raise TypeError(f"{name} must be text, got {present[name]!r}")
+    if present["source"] is not None:
+        check_mapping("source", present["source"], "names to values")
+    check_mapping("algorithm", present["algorithm"], "names to values")
+    _check_kinds(present["algorithm"])
+    _check_items(present)
+
+
+def _check_kinds(plain: Any) -> None:
+    """Refuse settings within settings that do not say of what they are."""
+    parts = plain.values() if isinstance(plain, Mapping) else plain if isinstance(plain, list) else ()
+    if isinstance(plain, Mapping):
+        check_text("type", plain.get("type", None))
+    for part in parts:
+        _check_kinds(part)
+
+
+def _check_items(present: Mapping[str, Any]) -> None:
+    """Refuse numbers of items that do not go together."""
+    n_items, sizes, listed = present["n_items"], present["group_sizes"], present["items"] in ("pool", "drawn")
+    if listed != (n_items is not None):
+        raise ValueError(f"n_items must be the length of the list of items, got {n_items!r}")
+    if n_items is not None:
+        _check_up_to("n_items", n_items, MOST_ITEMS)
+    if sizes is None:
+        return
+    if not isinstance(sizes, list) or present["items"] != "pool":
+        raise ValueError("group_sizes must be those of a list of items")
+    if sum(check_count("a group", size) for size in sizes) != n_items:
+        raise ValueError(f"group_sizes must add up to the number of items, {n_items}")
+
+
+def _check_up_to(name: str, value: Any, most: int) -> None:
+    if check_count(name, value) > most:
+        raise ValueError(f"{name} must be at most {most:,}, got {value!r}")
+
+
+def check_game(algorithm: Algorithm, n_arms: int) -> None:
+    """Refuse a game that would take more memory or time than a race of somebody who is not known may have.
+
+    A game keeps a few numbers for each pair of arms, and with bets some more for each bet on a pair.
+    """
+    comparison = getattr(algorithm, "comparison", None)
+    n_bets, n_precisions = (len(getattr(comparison, name, ())) for name in ("bets", "precisions"))
+    if max(n_bets, n_precisions) > MOST_TERMS:
+        raise ValueError(f"its comparison has {max(n_bets, n_precisions):,} terms, more than {MOST_TERMS:,}")
+    needed = 8 * n_arms**2 * (4 + 3 * n_bets)
+    if needed > MOST_MEMORY:
+        raise ValueError(
+            f"a game of {n_arms:,} arms with this comparison takes {needed / 2**30:,.1f} GiB of memory: to show it all "
+            "the same, give large=True to bestarm.load_result"
+        )
