@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +20,7 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
+from bestarm.inputs import processes
 from bestarm.inputs.programs import Command, CommandError, Measure, Measured, last_number
 
 Runs = list[tuple[str, Any]]
@@ -146,8 +147,8 @@ def test_only_standard_output_is_read_and_other_bytes_do_not_matter() -> None:
 
 
 def test_time_is_what_the_clock_shows_between_start_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([10.0, 12.5])
-    monkeypatch.setattr("bestarm.inputs.programs.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    clock = chain([10.0], repeat(12.5))
+    monkeypatch.setattr(processes, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     assert command(*python("print(99)"), score="time")(0) == 2.5
 
 
@@ -158,7 +159,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "its last words": (python("import sys; print(4); sys.exit('no\\n  licence')"), "exit code 1 (no licence)"),
     "many words": (python("import sys; sys.exit('x' * 999 + 'y')"), f"exit code 1 ({'x' * 199}y)"),
     "no text": (python("import os; os.write(2, b'\\xff!'); os._exit(2)"), "exit code 2 (\ufffd!)"),
-    "signal": (python("import os; os.kill(os.getpid(), 15)"), "exit code -15"),
+    "signal": (python("import os; os.kill(os.getpid(), 15)"), "it was ended by signal SIGTERM"),
     "no number": (python("print('hello', 'world')"), "it printed no number (hello world)"),
     "nothing": (python("pass"), "it printed no number"),
     "no program": (["./no such program", "x"], "there is no program './no such program'"),
@@ -184,6 +185,7 @@ def test_a_program_that_gives_no_score_says_why(case: str, folder: Path) -> None
 
 
 def test_a_program_that_hangs_is_killed_at_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes.LIFELINE.prepare()  # it starts a process of its own
     started: list[subprocess.Popen[bytes]] = []
 
     class Recorded(subprocess.Popen[bytes]):
