@@ -21,6 +21,7 @@ import pytest
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
 from bestarm.inputs import processes
+from bestarm.inputs.lifeline import LIFELINE
 from bestarm.inputs.programs import Command, CommandError, Measure, Measured, last_number
 
 Runs = list[tuple[str, Any]]
@@ -185,7 +186,7 @@ def test_a_program_that_gives_no_score_says_why(case: str, folder: Path) -> None
 
 
 def test_a_program_that_hangs_is_killed_at_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    processes.LIFELINE.prepare()  # it starts a process of its own
+    LIFELINE.prepare()  # it starts a process of its own
     started: list[subprocess.Popen[bytes]] = []
 
     class Recorded(subprocess.Popen[bytes]):

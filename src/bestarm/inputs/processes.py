@@ -6,11 +6,13 @@ killed and waited for. Of what it prints only the end is kept, and the rest is d
 
 A thread of its own looks after each program. Python runs the handlers of signals in the main thread alone, so no
 Ctrl-C can come between the start of a program and the code that ends it. The thread goes on for as long as whoever
-waits holds a pipe open; to let go of that takes one call, which no second Ctrl-C can come before either.
+waits holds a pipe open; to let go of that takes one call, which no second Ctrl-C can come before either. That is also
+why the plainest threads and locks are used: what the larger ones do in Python, Ctrl-C could leave half done.
 
 What left the group of its program (`setsid`) is not ended. On Windows there are no groups: only the program is ended.
 """
 
+import _thread
 import os
 import selectors
 import signal
@@ -56,8 +58,8 @@ def run_program(words: Sequence[str], timeout: float, folder: str | None) -> End
     """Run a program to its end. Whatever cuts the wait short ends it, with all of its group, and is raised then."""
     run = _Run(words, timeout, folder)
     try:
-        threading.Thread(target=run.work, name="bestarm-program", daemon=True).start()
-        while not run.over.wait(None if POSIX else 0.1):  # on Windows Ctrl-C ends no wait
+        _thread.start_new_thread(run.work, ())
+        while not run.over.acquire(timeout=-1 if POSIX else 0.1):  # on Windows Ctrl-C ends no wait
             pass
     finally:
         os.close(run.held)
@@ -77,11 +79,13 @@ class _Run:
     timeout: float
     folder: str | None
     begun: threading.Lock = field(default_factory=threading.Lock)  # taken by the thread, or else nothing is started
-    over: threading.Event = field(default_factory=threading.Event)
+    over: threading.Lock = field(default_factory=threading.Lock)  # released by the thread as the last it does
+    is_over: bool = False
     ended: Ended = field(init=False)
     error: Exception | None = None
 
     def __post_init__(self) -> None:
+        self.over.acquire()
         self.watched, self.held = os.pipe()
 
     def work(self) -> None:
@@ -93,14 +97,15 @@ class _Run:
         except Exception as error:  # raised where it is waited for
             self.error = error
         finally:
-            self.over.set()
+            self.is_over = True
+            self.over.release()
 
     def wait_for_the_end(self) -> None:
         """Wait until nothing runs any more; a further Ctrl-C adds nothing to the one that is being raised."""
         never_begun = self.begun.acquire(blocking=False)
-        while not never_begun and not self.over.is_set():
+        while not never_begun and not self.is_over:
             with suppress(KeyboardInterrupt):
-                self.over.wait()
+                self.over.acquire()
         os.close(self.watched)
 
     def _run(self) -> Ended:
