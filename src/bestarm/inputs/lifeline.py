@@ -22,7 +22,7 @@ from contextlib import suppress
 # The list is its standard input, one group a line. A shell names descriptors by one digit, so the pipe is its output.
 GUARD = """trap '' HUP INT TERM
 read closed <&1
-while read group; do [ -z "$group" ] || kill -KILL -- "-$group"; done
+while read group; do [ -z "$group" ] || kill -s KILL -- "-$group"; done
 """
 WIDTH = 16  # bytes of a line of the list
 

@@ -30,7 +30,8 @@ KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at lea
 CHUNK = 64 * 1024  # bytes read at once
 LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
 FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program, where the system does not tell its end
-PATIENCE = 2.0  # seconds for killed processes to vanish; those that the kernel holds on to are left to it
+PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
+DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
 POSIX = os.name == "posix"
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no groups to send it to
 
@@ -228,7 +229,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     LIFELINE.remove(group)  # while its number is taken: once the program is waited for it may be somebody else's
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE)
-    given_up = time.perf_counter() + PATIENCE
+    given_up = time.perf_counter() + DYING
     while _send(group, 0) and time.perf_counter() < given_up:
         time.sleep(0.001)
 
