@@ -30,6 +30,7 @@ KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at lea
 CHUNK = 64 * 1024  # bytes read at once
 LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
 FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program, where the system does not tell its end
+LOOK_UP = 0.1  # seconds: Ctrl-C as a wait begins does not end it, and on Windows it never does
 PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
 DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
 POSIX = os.name == "posix"
@@ -38,7 +39,7 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no groups to se
 # Whoever sends one of these to a program may be about to end this process too, as the end of a login does.
 ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 ENDED_BY_SOMEBODY = {code for number in ENDINGS for code in (-number, 128 + number)}  # shells exit with 128 + number
-MOMENT = 0.3  # seconds in which this process should get it as well
+MOMENTS = 3  # of LOOK_UP, in which this process should get it as well
 
 LATE = "it took longer than"
 HELD = "it ended, but something that it started kept its output open for longer than"
@@ -60,7 +61,7 @@ def run_program(words: Sequence[str], timeout: float, folder: str | None) -> End
     run = _Run(words, timeout, folder)
     try:
         _thread.start_new_thread(run.work, ())
-        while not run.over.acquire(timeout=-1 if POSIX else 0.1):  # on Windows Ctrl-C ends no wait
+        while not run.over.acquire(timeout=LOOK_UP):
             pass
     finally:
         os.close(run.held)
@@ -68,7 +69,8 @@ def run_program(words: Sequence[str], timeout: float, folder: str | None) -> End
     if run.error is not None:
         raise run.error
     if run.ended.returncode in ENDED_BY_SOMEBODY:
-        time.sleep(MOMENT)  # if the race is interrupted too, that is raised here: the program did not fail
+        for _ in range(MOMENTS):
+            time.sleep(LOOK_UP)  # if the race is interrupted too, that is raised here: the program did not fail
     return run.ended
 
 
@@ -204,19 +206,24 @@ def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
 def _follow_with_threads(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int) -> str:
     """The same where pipes cannot be waited for together: a thread reads each of them, and one watches."""
     readers = [threading.Thread(target=tail.read_all, daemon=True) for tail in tails]
-    for thread in [*readers, threading.Thread(target=_kill_when_closed, args=(process, watched), daemon=True)]:
+    let_go = threading.Event()
+    for thread in [*readers, threading.Thread(target=_kill_when_closed, args=(process, watched, let_go), daemon=True)]:
         thread.start()
     try:
         process.wait(deadline - time.perf_counter())
     except subprocess.TimeoutExpired:
         return LATE
-    for reader in readers:
-        reader.join(max(deadline - time.perf_counter(), 0.0))
-    return HELD if any(reader.is_alive() for reader in readers) else ""
+    while any(reader.is_alive() for reader in readers) and not let_go.is_set():
+        if time.perf_counter() > deadline:
+            return HELD
+        for reader in readers:
+            reader.join(LONGEST_LOOK)
+    return ""
 
 
-def _kill_when_closed(process: subprocess.Popen[bytes], watched: int) -> None:
+def _kill_when_closed(process: subprocess.Popen[bytes], watched: int, let_go: threading.Event) -> None:
     os.read(watched, 1)
+    let_go.set()
     process.kill()
 
 
