@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +20,8 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
+from bestarm.inputs import processes
+from bestarm.inputs.lifeline import LIFELINE
 from bestarm.inputs.programs import Command, CommandError, Measure, Measured, last_number
 
 Runs = list[tuple[str, Any]]
@@ -72,9 +74,19 @@ def test_text_is_split_into_words_as_a_shell_would_and_nothing_else_of_a_shell()
 
 @pytest.mark.parametrize(
     ("item", "text"),
-    [("x", "x"), (3, "3"), (0.5, "0.5"), ({"b": 1, "a": "ü"}, '{"a": "ü", "b": 1}'), ([1, 2], "[1, 2]")],
+    [
+        ("x", "x"),
+        ("-x", "-x"),
+        ("--help", "--help"),
+        ("'\n\"", "'\n\""),
+        ("", ""),
+        (3, "3"),
+        (0.5, "0.5"),
+        ({"b": 1, "a": "ü"}, '{"a": "ü", "b": 1}'),
+        ([1, 2], "[1, 2]"),
+    ],
 )
-def test_items_that_are_no_text_are_given_as_json(item: Any, text: str) -> None:
+def test_items_are_one_argument_and_given_as_json_if_they_are_no_text(item: Any, text: str) -> None:
     command(*python(NOTE, "{item}"))(item)
     assert noted() == [[text]]
 
@@ -128,6 +140,19 @@ def test_commands_have_the_names_of_a_mapping_or_their_own_text() -> None:
         ("0.5 by solver 1.2.3", 0.5),
         ("0.5 by gpt-4", 0.5),
         ("0.5 after 5µs", 0.5),
+        ("\u22122.5", -2.5),
+        ("1e\u22123", 0.001),
+        ("0.5 of \u20137", 0.5),  # an en dash may be a minus, and is none
+        ("0.5 in 1,5s", 0.5),
+        ("1,5 0.5", 0.5),
+        ("[1,2,4]", 4.0),
+        ("0.25,0.5", 0.5),
+        ("12,0.93", 0.93),
+        ("item1,5", 5.0),
+        ("name,5", 5.0),
+        ("0.125,5", 5.0),
+        ("0.93,12ms", 0.93),
+        ("1..5", 1.0),
     ],
 )
 def test_the_last_number_counts_and_what_is_glued_to_a_word_is_none(printed: str, number: float) -> None:
@@ -140,14 +165,49 @@ def test_without_a_number_there_is_no_score(printed: str) -> None:
         last_number(printed.encode())
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "1,5",
+        "-0,93",
+        "\u22120,5",
+        "1,5e3",
+        "1,234",
+        "12,345.5",
+        "1,234,567",
+        "1.234,5",
+        "1'234",
+        "1\u202f234",
+        "(1,5).",
+    ],
+)
+def test_a_number_that_can_be_read_in_two_ways_is_refused(printed: str) -> None:
+    number = printed.strip("().")
+    with pytest.raises(CommandError, match=re.escape(f"it printed {number!r}, which can be read as one number or sev")):
+        last_number(f"2.5 {printed} %".encode())
+
+
+@pytest.mark.parametrize("text", ["9", "1,", "1.", "111,", "1e", "-", "\u2212", "1'"])
+def test_long_outputs_take_time_in_proportion_to_their_length(text: str) -> None:
+    assert last_number((text * 60_000 + "x 5").encode()) == 5.0  # a pattern that goes back would take minutes
+
+
+def test_the_beginning_of_an_output_that_was_cut_is_only_context() -> None:
+    assert last_number(b"23 " + b"x" * 2000 + b" 7 apples", cut=True) == 7.0
+    assert last_number(b",".join(b"%d" % k for k in range(20_000)), cut=True) == 19_999.0
+    for cut in (b"5", b",5", b"\x88\x925", b"5" * 5000, b".5"):
+        with pytest.raises(CommandError, match=r"^it printed no number in the last 64 kB"):
+            last_number(cut + b" " + b"x" * 2000, cut=True)
+
+
 def test_only_standard_output_is_read_and_other_bytes_do_not_matter() -> None:
     code = "import sys; sys.stdout.buffer.write(b'1.5 \\xff\\x00'); sys.stderr.write('2.5')"
     assert command(*python(code))(0) == 1.5
 
 
 def test_time_is_what_the_clock_shows_between_start_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([10.0, 12.5])
-    monkeypatch.setattr("bestarm.inputs.programs.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    clock = chain([10.0], repeat(12.5))
+    monkeypatch.setattr(processes, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     assert command(*python("print(99)"), score="time")(0) == 2.5
 
 
@@ -158,7 +218,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "its last words": (python("import sys; print(4); sys.exit('no\\n  licence')"), "exit code 1 (no licence)"),
     "many words": (python("import sys; sys.exit('x' * 999 + 'y')"), f"exit code 1 ({'x' * 199}y)"),
     "no text": (python("import os; os.write(2, b'\\xff!'); os._exit(2)"), "exit code 2 (\ufffd!)"),
-    "signal": (python("import os; os.kill(os.getpid(), 15)"), "exit code -15"),
+    "signal": (python("import os; os.kill(os.getpid(), 15)"), "it was ended by signal SIGTERM"),
     "no number": (python("print('hello', 'world')"), "it printed no number (hello world)"),
     "nothing": (python("pass"), "it printed no number"),
     "no program": (["./no such program", "x"], "there is no program './no such program'"),
@@ -167,6 +227,23 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "not a program": (["./text"], "'./text' cannot be run: [Errno 8] Exec format error: './text'"),
     "a folder": (["."], "'.' cannot be run: [Errno 13] Permission denied: '.'"),
 }
+
+
+def test_numbers_beyond_all_bounds_are_refused() -> None:
+    given = {"huge": python("print('1e999')"), "good": python("print(1)")}
+    with pytest.raises(EvaluationError, match=r"'huge', \d+\) returned inf: a score must be a finite number$"):
+        race_commands(given, score="stdout", progress=False)
+
+
+@pytest.mark.parametrize("item", ["a\0b", "\ud800"])
+def test_items_that_no_argument_can_hold_are_said(item: str) -> None:
+    with pytest.raises(CommandError, match=r"NUL character|surrogates not allowed"):
+        command("echo", "{item}")(item)
+
+
+def test_a_folder_that_does_not_exist_is_not_a_missing_program() -> None:
+    with pytest.raises(CommandError, match=r"^there is no folder 'nowhere' to run it in$"):
+        Command(("true",), "time", 60.0, "nowhere")(0)
 
 
 @pytest.mark.parametrize("case", FAILURES)
@@ -184,6 +261,7 @@ def test_a_program_that_gives_no_score_says_why(case: str, folder: Path) -> None
 
 
 def test_a_program_that_hangs_is_killed_at_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    LIFELINE.prepare()  # it starts a process of its own
     started: list[subprocess.Popen[bytes]] = []
 
     class Recorded(subprocess.Popen[bytes]):

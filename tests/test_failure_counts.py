@@ -6,7 +6,6 @@ import random
 import re
 import shlex
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreEr
 from bestarm.cli.app import show_result
 from bestarm.inputs import programs
 from bestarm.inputs.failures import Note, note_of
+from bestarm.inputs.processes import LATE, Ended
 from bestarm.racing import FailureCount, evaluation
 from bestarm.racing.sqlite_store import read_store
 from small_race import LEVEL, run, share
@@ -372,13 +372,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Programs that are not really run: how often each was started. Odd runs of "breaks" fail."""
     runs = Counter[str]()
 
-    def pretend(words: list[str], timeout: float, folder: str | None) -> tuple[int, bytes, bytes]:
+    def pretend(words: list[str], timeout: float, folder: str | None) -> Ended:
         runs[words[0]] += 1
-        if words[0] == "slow" or (words[0] == "sometimes" and runs["sometimes"] % 4 == 2):
-            raise subprocess.TimeoutExpired(words, timeout)
-        return (1 if words[0] == "breaks" and runs["breaks"] % 2 else 0), b"1", b""
+        late = words[0] == "slow" or (words[0] == "sometimes" and runs["sometimes"] % 4 == 2)
+        code = 1 if words[0] == "breaks" and runs["breaks"] % 2 else 0
+        return Ended(code, 0.001, b"1", False, b"", LATE if late else "")
 
-    monkeypatch.setattr(programs, "_run", pretend)
+    monkeypatch.setattr(programs, "run_program", pretend)
     return runs
 
 

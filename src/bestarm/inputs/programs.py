@@ -1,24 +1,50 @@
 """Programs that give a score: run without a shell, with a timeout, and what they print read."""
 
-import os
 import re
 import shlex
 import signal
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from bestarm.checks import check_choice, check_positive
 from bestarm.inputs.items import full_text
+from bestarm.inputs.processes import KEPT, run_program
 from bestarm.inputs.scores import PlainError, ScoredError
+from bestarm.inputs.texts import short
 
 Measured = Literal["time", "stdout"]
 PLACE = "{item}"
-NUMBER = re.compile(r"(?<![\w.+-])[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w|\.\w)")
 TIMEOUT = 60.0
 TAIL = 200  # characters of what a program printed that an error shows
+CONTEXT = 1000  # characters at the beginning of an output that was cut: what stands there may be part of a number
+
+# A number is not glued to a word, to another number or to what may be a minus. Where commas may belong to it, as in
+# "1,5", "1,234" and "1.234,5", it is unclear; "1,2,3", "0.5,7" and "a,5" can only be lists. All repetitions are
+# possessive, so the time that it takes is proportional to the length of the text.
+SEPARATOR = r"[,'’\u2009\u00a0\u202f]"
+NUMBER = re.compile(
+    rf"""
+    (?<! [\w.+\-\u2010-\u2013\u2212\ufe63\uff0d] )
+    (?:
+        (?<! [0-9.]{SEPARATOR} )
+        (?P<unclear>
+            [-+\u2212]?
+            (?: [0-9]++,[0-9]++
+              | [1-9][0-9]{{0,2}} (?: {SEPARATOR}[0-9]{{3}} (?![0-9]) )++ (?: \.[0-9]*+ )?+
+              | [1-9][0-9]{{0,2}} (?: \.[0-9]{{3}} (?![0-9]) )++ ,[0-9]++
+            )
+            (?! [.,]?[0-9] )
+            (?: [eE][-+\u2212]?[0-9]++ )?+
+        )
+        (?P<unit> \w* )
+    |
+        (?P<plain> [-+\u2212]? (?: [0-9]++ (?: \.(?!\.)[0-9]*+ )?+ | \.[0-9]++ ) (?: [eE][-+\u2212]?[0-9]++ )?+ )
+        (?! \w | \.\w )
+    )
+    """,
+    re.VERBOSE,
+)
 
 
 class CommandError(PlainError):
@@ -40,50 +66,60 @@ class Command:
 
     def __call__(self, item: Any) -> float:
         """Run on an item; its wall time in seconds, or the last number it printed."""
-        words = [word.replace(PLACE, full_text(item)) for word in self.words]
-        begun = time.perf_counter()
+        text = full_text(item)
+        words = [word.replace(PLACE, text) for word in self.words]
+        if any("\0" in word for word in words):
+            raise CommandError("no argument of a program can hold a NUL character, and this item does")
         try:
-            returncode, printed, complained = _run(words, self.timeout, self.folder)
-        except FileNotFoundError as error:
-            raise CommandError(f"there is no program {words[0]!r}") from error
-        except OSError as error:
-            raise CommandError(f"{words[0]!r} cannot be run: {error}") from error
-        except subprocess.TimeoutExpired as error:
-            why = f"it took longer than the timeout of {self.timeout:g} seconds"
-            raise (TimedOutError(why, self.timeout) if self.score == "time" else CommandError(why)) from error
-        seconds = min(time.perf_counter() - begun, self.timeout)  # nobody is slower than those that were killed
-        if returncode != 0:
-            raise CommandError(f"exit code {returncode}{_tail(complained)}")
-        return seconds if self.score == "time" else last_number(printed)
+            ended = run_program(words, self.timeout, self.folder)
+        except (OSError, ValueError) as error:
+            raise CommandError(_not_run(words[0], self.folder, error)) from error
+        if ended.late:
+            why = f"{ended.late} the timeout of {self.timeout:g} seconds"
+            raise TimedOutError(why, self.timeout) if self.score == "time" else CommandError(why)
+        if ended.returncode != 0:
+            raise CommandError(f"{_how(ended.returncode)}{_tail(ended.complained)}")
+        if self.score == "stdout":
+            return last_number(ended.printed, ended.cut)
+        return min(ended.seconds, self.timeout)  # nobody is slower than those that were killed
 
 
-def _run(words: list[str], timeout: float, folder: str | None) -> tuple[int, bytes, bytes]:
-    """Run a program to its end: exit code, output, errors. If the wait is cut short, all it started is killed."""
-    process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        start_new_session=True,
-    )
-    with process:
-        try:
-            printed, complained = process.communicate(timeout=timeout)
-        except BaseException:
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
-            raise
-    return process.returncode, printed, complained
+def _not_run(program: str, folder: str | None, error: Exception) -> str:
+    """Why a program was not run."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and folder is not None and error.filename == folder:
+        return f"there is no folder {short(folder)!r} to run it in"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no program {short(program)!r}"
+    return f"{short(program)!r} cannot be run: {error}"
 
 
-def last_number(printed: bytes) -> float:
-    """The last number in what a program printed."""
-    numbers = NUMBER.findall(printed.decode("utf-8", "replace"))
-    if not numbers:
-        raise CommandError(f"it printed no number{_tail(printed)}")
-    return float(numbers[-1])
+def _how(returncode: int) -> str:
+    """How a program ended that did not succeed."""
+    if returncode >= 0:
+        return f"exit code {returncode}"
+    known = {number.value: number.name for number in signal.Signals}
+    return f"it was ended by signal {known.get(-returncode, -returncode)}"
+
+
+def last_number(printed: bytes, cut: bool = False) -> float:
+    """The last number in what a program printed, or in the end of that, if it was cut.
+
+    Numbers have a decimal point and no separators of thousands: what can be read in two ways is refused.
+    """
+    numbers = NUMBER.finditer(printed.decode("utf-8", "replace"), CONTEXT if cut else 0)
+    last = None
+    for number in numbers:
+        if not number["unit"]:
+            last = number
+    if last is None:
+        where = f" in the last {KEPT // 1024} kB" if cut else ""
+        raise CommandError(f"it printed no number{where}{_tail(printed)}")
+    if last["unclear"]:
+        raise CommandError(
+            f"it printed {short(last['unclear'])!r}, which can be read as one number or several: print numbers with a "
+            "decimal point, without separators of thousands, and with spaces between them"
+        )
+    return float(last["plain"].replace("\u2212", "-"))
 
 
 def _tail(printed: bytes) -> str:

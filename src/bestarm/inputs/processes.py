@@ -1,0 +1,252 @@
+"""The one place that starts and ends programs.
+
+A program leads a session, and so a group of processes, of its own. It is done when it has exited and nothing holds its
+output open any more. Then, or when its time is over, or when whoever waits for it is interrupted, the whole group is
+killed and waited for. Of what it prints only the end is kept, and the rest is dropped as it is read.
+
+A thread of its own looks after each program. Python runs the handlers of signals in the main thread alone, so no
+Ctrl-C can come between the start of a program and the code that ends it. The thread goes on for as long as whoever
+waits holds a pipe open; to let go of that takes one call, which no second Ctrl-C can come before either. That is also
+why the plainest threads and locks are used: what the larger ones do in Python, Ctrl-C could leave half done.
+
+What left the group of its program (`setsid`) is not ended. On Windows there are no groups: only the program is ended.
+"""
+
+import _thread
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, NamedTuple, cast
+
+from bestarm.inputs.lifeline import LIFELINE
+
+KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at least
+CHUNK = 64 * 1024  # bytes read at once
+LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
+FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program, where the system does not tell its end
+LOOK_UP = 0.1  # seconds: Ctrl-C as a wait begins does not end it, and on Windows it never does
+PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
+DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
+POSIX = os.name == "posix"
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no groups to send it to
+
+# Whoever sends one of these to a program may be about to end this process too, as the end of a login does.
+ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDED_BY_SOMEBODY = {code for number in ENDINGS for code in (-number, 128 + number)}  # shells exit with 128 + number
+MOMENTS = 3  # of LOOK_UP, in which this process should get it as well
+
+LATE = "it took longer than"
+HELD = "it ended, but something that it started kept its output open for longer than"
+
+
+class Ended(NamedTuple):
+    """A program that has ended: how, after how long, and the end of what it printed."""
+
+    returncode: int  # minus the number of the signal that ended it
+    seconds: float
+    printed: bytes
+    cut: bool  # whether more was printed before
+    complained: bytes  # on standard error
+    late: str = ""  # LATE or HELD if the time was over
+
+
+def run_program(words: Sequence[str], timeout: float, folder: str | None) -> Ended:
+    """Run a program to its end. Whatever cuts the wait short ends it, with all of its group, and is raised then."""
+    run = _Run(words, timeout, folder)
+    try:
+        _thread.start_new_thread(run.work, ())
+        while not run.over.acquire(timeout=LOOK_UP):
+            pass
+    finally:
+        os.close(run.held)
+        run.wait_for_the_end()
+    if run.error is not None:
+        raise run.error
+    if run.ended.returncode in ENDED_BY_SOMEBODY:
+        for _ in range(MOMENTS):
+            time.sleep(LOOK_UP)  # if the race is interrupted too, that is raised here: the program did not fail
+    return run.ended
+
+
+@dataclass
+class _Run:
+    """A program, as its thread and whoever waits for it see it."""
+
+    words: Sequence[str]
+    timeout: float
+    folder: str | None
+    begun: threading.Lock = field(default_factory=threading.Lock)  # taken by the thread, or else nothing is started
+    over: threading.Lock = field(default_factory=threading.Lock)  # released by the thread as the last it does
+    is_over: bool = False
+    ended: Ended = field(init=False)
+    error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.over.acquire()
+        self.watched, self.held = os.pipe()
+
+    def work(self) -> None:
+        """Run the program: what the thread does."""
+        if not self.begun.acquire(blocking=False):
+            return
+        try:
+            self.ended = self._run()
+        except Exception as error:  # raised where it is waited for
+            self.error = error
+        finally:
+            self.is_over = True
+            self.over.release()
+
+    def wait_for_the_end(self) -> None:
+        """Wait until nothing runs any more; a further Ctrl-C adds nothing to the one that is being raised."""
+        never_begun = self.begun.acquire(blocking=False)
+        while not never_begun and not self.is_over:
+            with suppress(KeyboardInterrupt):
+                self.over.acquire()
+        os.close(self.watched)
+
+    def _run(self) -> Ended:
+        LIFELINE.prepare()
+        begun = time.perf_counter()
+        process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
+            self.words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=self.folder,
+            start_new_session=True,
+        )
+        try:
+            LIFELINE.add(process.pid)
+            printed, complained = Tail(process.stdout), Tail(process.stderr)
+            follow = _follow if POSIX else _follow_with_threads
+            late = follow(process, [printed, complained], begun + self.timeout, self.watched)
+            seconds = time.perf_counter() - begun
+        finally:
+            _end(process)
+        returncode = -9 if process.returncode is None else process.returncode
+        return Ended(returncode, seconds, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
+
+
+class Tail:
+    """The end of what comes through a pipe, however much it is."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        self.pipe = cast(IO[bytes], pipe)  # None only of programs that were given none
+        self.kept = bytearray()
+        self.cut = False
+
+    def read(self) -> bool:
+        """Take what there is, or wait for it; False at the end."""
+        chunk = os.read(self.pipe.fileno(), CHUNK)
+        self.kept += chunk
+        if len(self.kept) > KEPT + CHUNK:
+            del self.kept[:-KEPT]
+            self.cut = True
+        return bool(chunk)
+
+    def read_all(self) -> None:
+        """Take everything."""
+        with self.pipe:
+            while self.read():
+                pass
+
+
+def _follow(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int) -> str:
+    """Read until a program is done, its time is over or nobody waits for it; says what was late, if something was."""
+    exited = _exit_descriptor(process)
+    running, look = True, FIRST_LOOK
+    try:
+        with selectors.DefaultSelector() as sources:
+            reading = {tail.pipe.fileno(): tail for tail in tails}
+            for source in [watched, *reading, *([] if exited is None else [exited])]:
+                sources.register(source, selectors.EVENT_READ)
+            while running or reading:
+                left = min(deadline - time.perf_counter(), LONGEST_WAIT)
+                if left <= 0:
+                    return LATE if running else HELD
+                untold = exited is None and not reading
+                for ready, _ in sources.select(min(left, look) if untold else left):
+                    if ready.fd == watched:
+                        return ""
+                    if ready.fd == exited:
+                        running = False
+                    elif reading[ready.fd].read():
+                        continue
+                    else:
+                        del reading[ready.fd]
+                    sources.unregister(ready.fd)
+                if untold:
+                    running, look = process.poll() is None, min(2 * look, LONGEST_LOOK)
+            return ""
+    finally:
+        for tail in tails:
+            tail.pipe.close()
+        if exited is not None:
+            os.close(exited)
+
+
+def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
+    """What can be waited for together with pipes and is ready when a program has exited, where the system has it."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(process.pid)
+    except OSError:  # an old kernel, or a sandbox
+        return None
+
+
+def _follow_with_threads(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int) -> str:
+    """The same where pipes cannot be waited for together: a thread reads each of them, and one watches."""
+    readers = [threading.Thread(target=tail.read_all, daemon=True) for tail in tails]
+    let_go = threading.Event()
+    for thread in [*readers, threading.Thread(target=_kill_when_closed, args=(process, watched, let_go), daemon=True)]:
+        thread.start()
+    try:
+        process.wait(deadline - time.perf_counter())
+    except subprocess.TimeoutExpired:
+        return LATE
+    while any(reader.is_alive() for reader in readers) and not let_go.is_set():
+        if time.perf_counter() > deadline:
+            return HELD
+        for reader in readers:
+            reader.join(LONGEST_LOOK)
+    return ""
+
+
+def _kill_when_closed(process: subprocess.Popen[bytes], watched: int, let_go: threading.Event) -> None:
+    os.read(watched, 1)
+    let_go.set()
+    process.kill()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a program and its group, and wait until it is gone."""
+    group = process.pid
+    if not POSIX:
+        process.kill()
+    _send(group, KILL)
+    LIFELINE.remove(group)  # while its number is taken: once the program is waited for it may be somebody else's
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE)
+    given_up = time.perf_counter() + DYING
+    while _send(group, 0) and time.perf_counter() < given_up:
+        time.sleep(0.001)
+
+
+def _send(group: int, number: int) -> bool:
+    """Send a signal to a group; whether there is one that can be sent to."""
+    if not POSIX:
+        return False
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):  # nobody is left, or they run as another user
+        return False
+    return True

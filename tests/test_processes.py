@@ -1,0 +1,353 @@
+"""Programs are started and ended in one place: interruptions, floods, what they leave behind, and the end of the race.
+
+A program in these tests holds a named pipe open, as does all that it starts: the pipe ends when the last of them does.
+"""
+
+import os
+import resource
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from itertools import chain, repeat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bestarm import EvaluationError, race_commands
+from bestarm.inputs import processes, programs
+from bestarm.inputs.lifeline import LIFELINE
+from bestarm.inputs.processes import CHUNK, HELD, KEPT, LATE, Ended, run_program
+from bestarm.inputs.programs import Command, CommandError
+
+PATIENCE = 60.0  # seconds after which something that never comes is missed
+HOLD = "exec 3>alive; echo $$ >&3"  # a shell that says its number and holds the pipe
+FOREVER = f"{HOLD}; sleep 1000"  # the shell waits for a child
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Alive:
+    """The named pipe that programs hold open."""
+
+    def __init__(self) -> None:
+        os.mkfifo("alive")
+        self.pipe = self._open()
+
+    def _open(self) -> int:
+        return os.open("alive", os.O_RDONLY | os.O_NONBLOCK)
+
+    def started(self) -> int:
+        """Wait until a program runs; its number."""
+        select.select([self.pipe], [], [], PATIENCE)
+        return int(os.read(self.pipe, 100))
+
+    def ended(self) -> bool:
+        """Whether nobody holds the pipe, or soon nobody does."""
+        while select.select([self.pipe], [], [], PATIENCE)[0]:
+            if not os.read(self.pipe, 100):
+                os.close(self.pipe)
+                self.pipe = self._open()  # for the next program: this one would be at its end for ever
+                return True
+        return False
+
+
+@pytest.fixture
+def alive() -> Iterator[Alive]:
+    pipe = Alive()
+    yield pipe
+    os.close(pipe.pipe)
+
+
+def shell(code: str, timeout: float = PATIENCE) -> Ended:
+    return run_program(["sh", "-c", code], timeout, None)
+
+
+@contextmanager
+def meanwhile(action: Callable[[], Any]) -> Iterator[None]:
+    """Do something in a thread while the block runs."""
+    thread = threading.Thread(target=action)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def once_it_runs(alive: Alive, number: signal.Signals = signal.SIGINT) -> None:
+    """Send a signal to this process when a program runs."""
+    alive.started()
+    os.kill(os.getpid(), number)
+
+
+# --- interruptions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_error", ["raise", "disqualify", "worst"])
+def test_an_interruption_is_no_score_no_failure_and_no_disqualification(on_error: Any, alive: Alive) -> None:
+    given = {name: ["sh", "-c", f"{FOREVER}; : {name} {{item}}"] for name in ("a", "b")}
+    options: dict[str, Any] = {"bounds": (0, 1), "on_error": on_error, "progress": False, "store": "race.sqlite"}
+    for _ in range(3):
+        with meanwhile(lambda: once_it_runs(alive)):
+            result = race_commands(given, items=["1", "2", "3"], score="stdout", **options)
+        assert alive.ended()
+        assert (result.reason, result.best, result.counts.tolist()) == ("interrupted", None, [0, 0])
+        assert (result.failures, result.disqualified) == ((), ())
+    with closing(sqlite3.connect("race.sqlite")) as file:
+        assert file.execute("SELECT count(*) FROM scores").fetchone() == (0,)
+
+
+def test_ctrl_c_twice_ends_a_program_all_the_same(alive: Alive, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = processes._end
+
+    def end_while_it_is_pressed_again(process: subprocess.Popen[bytes]) -> None:
+        interrupt()
+        end(process)
+
+    monkeypatch.setattr(processes, "_end", end_while_it_is_pressed_again)
+    with pytest.raises(KeyboardInterrupt), meanwhile(lambda: once_it_runs(alive)):
+        shell(FOREVER)
+    assert alive.ended()
+
+
+def test_whatever_a_handler_of_signals_raises_ends_the_program(alive: Alive) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with pytest.raises(StopError), meanwhile(lambda: once_it_runs(alive, signal.SIGUSR1)):
+            shell(FOREVER)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert alive.ended()
+
+
+def test_an_interruption_at_any_bytecode_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    LIFELINE.prepare()
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Recorded(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
+    over = threading.Semaphore(0)
+    end = processes._end
+
+    def end_and_say_so(process: subprocess.Popen[bytes]) -> None:
+        end(process)
+        over.release()
+
+    monkeypatch.setattr(processes, "_end", end_and_say_so)
+
+    def interrupted_at(n: int) -> bool:
+        """Run a program, with an interruption at a bytecode of the module; whether it came."""
+        left = n
+
+        def trace(frame: Any, event: str, _: object) -> Any:
+            nonlocal left
+            if frame.f_code.co_filename != processes.__file__:
+                return None
+            frame.f_trace_opcodes = True
+            left -= event == "opcode"
+            if left == 0 and event == "opcode":
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            run_program(["true"], PATIENCE, None)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False
+
+    n = 1
+    while interrupted_at(n):
+        n += 1
+    assert n > 50
+    for _ in started:
+        assert over.acquire(timeout=PATIENCE)
+    assert started
+    assert all(program.returncode is not None for program in started)
+
+
+def test_a_program_that_somebody_ended_did_not_fail_if_the_race_is_ended_too(
+    alive: Alive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MOMENTS", 600)
+
+    def signal_everybody() -> None:
+        os.killpg(alive.started(), signal.SIGTERM)  # no shell handles that, as it may SIGINT: it ends at once
+        assert alive.ended()
+        interrupt()
+
+    with meanwhile(signal_everybody):
+        result = race_commands([f'sh -c "{FOREVER}"', "true"], progress=False)
+    assert (result.reason, result.failures) == ("interrupted", ())
+    monkeypatch.setattr(processes, "MOMENTS", 0)
+    with pytest.raises(EvaluationError, match=r"failed on .*: it was ended by signal SIGINT$"):
+        race_commands(["sh -c 'kill -INT $$'", "sh -c 'kill -INT $$; true'"], progress=False)
+
+
+# --- what is left behind ---------------------------------------------------------------------------------------------
+
+
+def test_what_a_program_leaves_in_its_group_ends_with_it(alive: Alive) -> None:
+    left = shell(f"{HOLD}; sleep 1000 >&3 2>&3 & echo 4")
+    assert (left.returncode, left.printed, left.late) == (0, b"4\n", "")
+    assert alive.started()
+    assert alive.ended()
+
+
+def test_what_holds_the_output_open_counts_for_the_time_out(alive: Alive, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["sh", "-c", f"{HOLD}; sleep 1000 & echo 4"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)  # noqa: S603
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    clock = chain([0.0], repeat(10.0))  # its time is over when the exit and the output have been seen
+    with monkeypatch.context() as patched:
+        patched.setattr(processes, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+        watched, held = os.pipe()
+        assert processes._follow(process, [processes.Tail(process.stdout)], 5.0, watched) == HELD
+    os.close(watched)
+    os.close(held)
+    processes._end(process)
+    assert alive.ended()
+    monkeypatch.setattr(programs, "run_program", lambda *_: Ended(0, 1.0, b"4", False, b"", HELD))
+    why = "it ended, but something that it started kept its output open for longer than the timeout of 60 seconds"
+    with pytest.raises(CommandError, match=f"^{why}$"):
+        Command(("anything",), "stdout", 60.0)(0)
+
+
+def test_what_left_the_group_does_not_keep_the_race_waiting(alive: Alive) -> None:
+    Path("leave.py").write_text(f"import os; os.setsid(); os.execvp('sh', ['sh', '-c', '{FOREVER}'])", encoding="utf-8")
+    numbers: list[int] = []
+
+    def once_it_has_left() -> None:
+        numbers.append(alive.started())
+        interrupt()
+
+    with pytest.raises(KeyboardInterrupt), meanwhile(once_it_has_left):
+        shell(f"{sys.executable} -I -S leave.py & wait")
+    os.killpg(numbers[0], signal.SIGKILL)  # it is beyond the reach of the race
+    assert alive.ended()
+
+
+def test_signals_that_a_program_ignores_do_not_save_it(alive: Alive) -> None:
+    assert shell(f"trap '' HUP INT TERM; {HOLD}; sleep 1000", timeout=0.2).late == LATE
+    assert alive.ended()
+
+
+SCRIPT = """
+import os, sys, threading
+from bestarm.inputs.lifeline import LIFELINE
+from bestarm.inputs.processes import run_program
+run_program(["true"], 60, None)
+if (copy := os.fork()) == 0:  # a copy of this process holds nothing that would keep the guard waiting
+    threading.Event().wait()
+enter = LIFELINE._enter
+LIFELINE._enter = lambda *line: (enter(*line), print(copy, flush=True))
+run_program(["sh", "-c", sys.argv[1]], 1000, None)
+"""
+
+
+def test_programs_end_with_a_race_that_is_killed(alive: Alive) -> None:
+    race = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", SCRIPT, FOREVER], stdout=subprocess.PIPE, start_new_session=True
+    )
+    with race:
+        copy = int(race.stdout.readline()) if race.stdout else 0
+        alive.started()
+        race.kill()
+        assert alive.ended()
+        os.kill(copy, 0)  # it is still there
+        os.killpg(race.pid, signal.SIGKILL)
+
+
+def test_a_guard_that_somebody_ended_is_replaced(alive: Alive) -> None:
+    LIFELINE.prepare()
+    first = LIFELINE._guard
+    assert first is not None
+    first.kill()
+    first.wait()
+    assert shell("echo 3").printed == b"3\n"
+    second = LIFELINE._guard
+    assert second is not None
+    assert second is not first
+    assert second.poll() is None
+
+
+# --- what is printed -------------------------------------------------------------------------------------------------
+
+
+def test_of_a_flood_only_the_end_is_kept() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    flood = shell("head -c 50000000 /dev/zero >&2 & head -c 50000000 /dev/zero; wait; echo; echo 5")
+    assert (flood.cut, flood.printed[-3:], flood.complained[-3:]) == (True, b"\n5\n", b"\0\0\0")
+    assert all(KEPT <= len(kept) <= KEPT + CHUNK for kept in (flood.printed, flood.complained))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kB
+    assert Command(("sh", "-c", "head -c 300000 /dev/zero; echo ' 5'"), "stdout", PATIENCE)(0) == 5.0
+
+
+def test_a_number_that_was_dropped_is_none() -> None:
+    long = "print('5' + 'x' * 300_000)"
+    with pytest.raises(CommandError, match=r"^it printed no number in the last 64 kB \(xxx"):
+        Command((sys.executable, "-I", "-S", "-c", long), "stdout", PATIENCE)(0)
+
+
+# --- other systems ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["no descriptor of an exit", "threads"])
+def another_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ways of systems that tell no exit through a descriptor, and of those whose pipes cannot be waited for."""
+    if request.param == "threads":
+        monkeypatch.setattr(processes, "_follow", processes._follow_with_threads)
+    else:
+        monkeypatch.setattr(processes, "_exit_descriptor", lambda _: None)
+
+
+@pytest.mark.usefixtures("another_system")
+def test_programs_run_and_end_on_other_systems_too(alive: Alive) -> None:
+    done = shell("echo 5; echo no >&2; exit 3")
+    assert (done.returncode, done.printed, done.complained, done.late) == (3, b"5\n", b"no\n", "")
+    assert shell("exec >&- 2>&-; sleep 0.01; exit 4").returncode == 4
+    flood = shell("head -c 1000000 /dev/zero; echo 5")
+    assert (flood.cut, flood.printed[-3:]) == (True, b"\x005\n")
+    assert shell(FOREVER, timeout=0.2).late == LATE
+    assert shell("sleep 1000 & echo 4", timeout=0.2).late
+    assert alive.ended()
+    with pytest.raises(KeyboardInterrupt), meanwhile(lambda: once_it_runs(alive)):
+        shell(FOREVER)
+    assert alive.ended()
+
+
+def test_systems_without_descriptors_of_processes_are_asked_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> int:
+        raise OSError("not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", unknown, raising=False)
+    assert shell("echo 5").printed == b"5\n"
+    monkeypatch.delattr(os, "pidfd_open")
+    assert shell("echo 6").printed == b"6\n"
