@@ -9,6 +9,7 @@ from bestarm.checks import check_count, check_delta
 from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue, remark
 from bestarm.cli.options import Delta, MaxEvaluations, Output, Seed, grouped
 from bestarm.experiments import compressors as data
+from bestarm.experiments.records import write_picture
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import DemoOrigin
 
@@ -45,7 +46,7 @@ def demo(
             store=store,
         )
         result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
-        result.plot().savefig(output / "race.png", dpi=150)
+        write_picture(result.plot(), output / "race.png", dpi=150)
         remark(f"Wrote {store} and {output / 'race.png'}.")
         hint_to_continue(result, store)
         finish(result, shown.as_json, shown.report or output / "report.html", store)

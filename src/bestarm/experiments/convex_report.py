@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bestarm.experiments.convex import HORIZON, Point, findings
 from bestarm.experiments.figure1_report import COLOURS
-from bestarm.experiments.records import write_csv
+from bestarm.experiments.records import write_csv, write_picture
 from bestarm.experiments.tables import series_table, unique
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def plot_convex(points: Sequence[Point], path: Path) -> None:
     panels[0].set_ylabel("rounds until the last arm is out")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
-    figure.savefig(path, dpi=160)
+    write_picture(figure, path, dpi=160)
 
 
 def present(points: Sequence[Point], folder: Path, console: "Console") -> None:

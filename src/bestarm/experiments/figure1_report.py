@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestarm.experiments.figure1 import Bar, claims, verdict
-from bestarm.experiments.records import write_csv
+from bestarm.experiments.records import write_csv, write_picture
 from bestarm.experiments.tables import series_table, unique
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     panels[0].set_ylabel("mean number of queries")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=(len(names) + 2) // 2, frameon=False)
-    figure.savefig(path, dpi=160)
+    write_picture(figure, path, dpi=160)
 
 
 def _draw_panel(panel: "Axes", bars: Sequence[Bar], names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestarm import algorithms, comparisons
-from bestarm.inputs.texts import name_of
+from bestarm.inputs.texts import label_text
 
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
 # Settings that had another name in files of earlier versions, by the class that they are settings of.
@@ -145,9 +145,9 @@ def flat(plain: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple
 def jsonable(value: Any) -> Any:
     """Plain values: text for what JSON does not know, null for what is not a finite number."""
     if isinstance(value, Mapping):
-        return {name_of(name): jsonable(part) for name, part in value.items()}
+        return {label_text(name): jsonable(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [jsonable(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return value if isinstance(value, str | int | None) else name_of(value)
+    return value if isinstance(value, str | int | None) else label_text(value)
