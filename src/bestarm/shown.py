@@ -50,6 +50,11 @@ def shown(text: str, target: Target) -> str:
     return f"'{said}" if target == "csv" and FORMULA.match(said) and not _is_number(said) else said
 
 
+def storable(text: str) -> str:
+    """A text as a file in UTF-8 can hold it: bytes in names of files that are no letters become escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def cut_short(text: str, longest: int) -> str:
     """The beginning of a text, on one line, for a message that holds more than this text."""
     said = _escaped(text[: longest + 1], RULES["name"])

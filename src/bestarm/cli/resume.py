@@ -1,7 +1,8 @@
 """`bestarm resume`: continue a saved race."""
 
-from bestarm.cli.app import EXIT_CODES, SAVED, app, check_page, clear_errors, finish, hint_to_continue
+from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import MaxEvaluations, Output, RaceFile, announce_items, grouped
+from bestarm.cli.outputs import files_of_store, files_read, wanted_page
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import origin_of
 from bestarm.racing.settings import RaceSettings, present_settings
@@ -21,9 +22,10 @@ def resume(
     Races started from Python are continued by making the same call in Python again.
     """
     with clear_errors():
-        check_page(shown.report)
         stored = read_store(file)
         source = present_settings(stored.settings)["source"]
+        inputs = [*files_read(source or {}, stored.arms), *files_of_store(file)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
         origin = origin_of(source)
         if origin is None:
             raise ValueError(f"the race in {file} was started from Python: make the same call there again")
@@ -40,4 +42,4 @@ def resume(
         )
         result = origin.race(stored.arms, options, progress=not shown.quiet)
         hint_to_continue(result, file)
-        finish(result, shown.as_json, shown.report, file)
+        finish(result, shown.as_json, page)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bestarm.experiments.convex import HORIZON, Point, findings
 from bestarm.experiments.figure1_report import COLOURS
 from bestarm.experiments.records import write_csv, write_picture
-from bestarm.experiments.tables import series_table, unique
+from bestarm.experiments.tables import say_written, series_table, unique
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,4 +92,4 @@ def present(points: Sequence[Point], folder: Path, console: "Console") -> None:
         console.print(table)
     for sentence in findings(points):
         console.print(sentence, highlight=False)
-    console.print(f"Wrote {folder / 'convex.csv'} and {folder / 'convex.png'}.", highlight=False)
+    say_written(console, folder / "convex.csv", folder / "convex.png")

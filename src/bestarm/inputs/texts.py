@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bestarm.shown import cut_short, shown
+from bestarm.shown import cut_short, shown, storable
 
 
 def label_text(arm: Any) -> str:
     """The name of an arm as it is, for files and comparisons; for functions and classes, their own name."""
-    if isinstance(arm, str):
-        return str(arm)  # texts that claim to be markup too
-    name = getattr(arm, "__name__", None)
-    return name if isinstance(name, str) else str(arm)
+    name = arm if isinstance(arm, str) else getattr(arm, "__name__", None)
+    return storable(str(name if isinstance(name, str) else arm))  # texts that claim to be markup too
 
 
 def name_of(arm: Any) -> str:
