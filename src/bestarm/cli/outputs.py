@@ -90,7 +90,7 @@ def _same(path: Path, other: Path) -> bool:
 
 def files_of_store(store: Path | None) -> list[Path]:
     """A race, and what SQLite keeps beside it."""
-    return [] if store is None else [store.with_name(store.name + ending) for ending in BESIDE_A_STORE]
+    return [] if store is None else [Path(f"{store}{ending}") for ending in BESIDE_A_STORE]
 
 
 def files_read(origin: Mapping[str, Any], arms: Sequence[str]) -> list[Path]:

@@ -19,7 +19,7 @@ NOT_WRITTEN = 2
 NOBODY_READS = 141  # as a program that SIGPIPE ends, in a pipe whose reader has gone
 
 
-class _Stream(io.TextIOBase):
+class _Stream:
     """Standard output or standard error for a console, as long as it can be written."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -51,7 +51,7 @@ class _Stream(io.TextIOBase):
         return self._stream.fileno()
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]
+    def encoding(self) -> str:
         return self._stream.encoding
 
 
