@@ -93,7 +93,7 @@ def message(call: Callable[[Path], object]) -> Callable[[Path], str]:
     def said(folder: Path) -> str:
         with pytest.raises((ValueError, bestarm.BestarmError, KeyError)) as error:
             call(folder)
-        return str(error.value.args[0])
+        return str(error.value.args[0] if isinstance(error.value, KeyError) else error.value)
 
     return said
 
@@ -142,6 +142,7 @@ OUTPUTS: dict[str, Callable[[Path], str]] = {
     "warning": warning,
     "no such arm": message(lambda folder: result(folder)["absent"]),
     "other arms": message(lambda folder: race(arms=NAMES[:3], store=folder / "race.sqlite")),
+    "no such race": message(lambda folder: bestarm.load_result(folder / EVIL)),
     "failure": message(lambda folder: race(arms=[FAILS, "b"])),
     "not a number": message(lambda folder: bestarm.race(lambda arm, item: EVIL, arms=NAMES, items=[EVIL, 2])),
     "failure of a program": message(lambda folder: bestarm.race_commands([PROGRAM, "true"], items=None)),

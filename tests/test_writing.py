@@ -177,6 +177,14 @@ def test_a_folder_that_takes_no_new_files_still_has_its_own_written(monkeypatch:
     assert not list(Path().glob(".bestarm-*"))
 
 
+def test_a_file_that_is_read_only_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("page.html").write_text("before", encoding="utf-8")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # whoever runs the tests may write everything
+    with pytest.raises(PermissionError, match=r"read-only: 'page.html'$"):
+        write_text("page.html", "after")
+    assert Path("page.html").read_text(encoding="utf-8") == "before"
+
+
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs devices as files")
 def test_devices_are_written_as_they_come() -> None:
     assert CliRunner().invoke(app, ["report", "race.sqlite", "-o", os.devnull]).exit_code == 0

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all: a full disk or a kill leaves what was there before."""
 
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -16,6 +17,8 @@ def write_whole(path: str | Path, data: bytes) -> None:
         _write(Path(path), data, "ab")
         return
     place = Path(path).resolve()
+    if place.exists() and not os.access(place, os.W_OK):  # moving another file there would not ask
+        raise PermissionError(errno.EACCES, "the file is read-only", str(path))
     beside = place.parent / f".bestarm-{secrets.token_hex(8)}.tmp"
     try:
         _write(beside, data, "xb")

@@ -26,7 +26,7 @@ FAILED = 4
 INTERRUPTED = 130
 EXIT_CODES = (
     "Exit codes: 0 answered, 1 a check failed, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
-    "failed, 130 interrupted."
+    "failed, 130 interrupted, 141 nobody reads the output."
 )
 RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
 

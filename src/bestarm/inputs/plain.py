@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestarm import algorithms, comparisons
-from bestarm.inputs.texts import label_text
+from bestarm.inputs.texts import label_text, name_of
 
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
 # Settings that had another name in files of earlier versions, by the class that they are settings of.
@@ -105,7 +105,7 @@ def decode(plain: Any) -> Any:
     }
     if name not in known or plain.get("own"):
         raise ValueError(
-            f"the algorithm of this race, {name}, is not one of bestarm's own: continue the race from Python"
+            f"the algorithm of this race, {name_of(name)}, is not one of bestarm's own: continue the race from Python"
         )
     given = former_defaults(plain) | renamed(name, plain)
     return known[name](**{inner: decode(part) for inner, part in given.items() if inner != "type"})
