@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Literal, NamedTuple
 
-Target = Literal["name", "failure", "message", "page", "terminal", "json", "csv"]
+Target = Literal["name", "path", "failure", "message", "page", "terminal", "json", "csv"]
 
 
 class _Rule(NamedTuple):
@@ -22,6 +22,7 @@ class _Rule(NamedTuple):
 
 RULES: dict[Target, _Rule] = {
     "name": _Rule(lines=False, longest=200),  # of an arm or an item, within a sentence or a table
+    "path": _Rule(lines=False, longest=1000),
     "failure": _Rule(lines=True, longest=500),  # when it is made, before it is stored
     "message": _Rule(lines=True, longest=2000),  # an error, a warning, a remark
     "page": _Rule(lines=True, longest=5000),  # a sentence, a cell, the points of a curve; the template escapes markup

@@ -139,7 +139,7 @@ def exit_code(result: RaceResult[Any]) -> int:
 def write_page(result: RaceResult[Any], page: WantedFile) -> None:
     """Write the page of a result."""
     page.check()  # a race takes a while
-    called = shown(str(page.path), "name")
+    called = shown(str(page.path), "path")
     try:
         result.to_html(page.path)
     except OSError as error:

@@ -47,7 +47,7 @@ class WantedFile:
 
     def check(self) -> None:
         """Refuse a file that cannot be written, or must not be: before a race is run for it, and when it is written."""
-        path, kind, called = self.path, self.kind.name, shown(str(self.path), "name")
+        path, kind, called = self.path, self.kind.name, shown(str(self.path), "path")
         if is_stream(path):
             return
         if path.is_dir() or not path.parent.is_dir():

@@ -37,5 +37,5 @@ def series_table(
 
 def say_written(console: "Console", *paths: Path) -> None:
     """Say which files there are now."""
-    files = " and ".join(shown(str(path), "name") for path in paths)
+    files = " and ".join(shown(str(path), "path") for path in paths)
     console.print(f"Wrote {files}.", markup=False, highlight=False)
