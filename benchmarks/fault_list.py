@@ -507,4 +507,32 @@ FAULTS = (
         "plain = True",
         ("test_strangers.py",),
     ),
+    Fault(
+        "controls of eight bits steer a terminal",
+        "shown.py",
+        r"\x7f-\x9f\xad",
+        r"\x7f\xad",
+        ("test_shown.py", "test_hostile_texts.py"),
+    ),
+    Fault(
+        "long names that begin and end alike look the same",
+        "shown.py",
+        "[{len(text):,} characters, {fingerprint}]",
+        "[{len(text):,} characters]",
+        ("test_shown.py", "test_hostile_texts.py"),
+    ),
+    Fault(
+        "a page replaces what its command reads by another name",
+        "cli/outputs.py",
+        "return path.samefile(other)",
+        "return path == other",
+        ("test_writing.py",),
+    ),
+    Fault(
+        "a page is lost with standard output",
+        "cli/app.py",
+        "finally:  # nor does a result that cannot be printed",
+        "except ValueError:\n        raise\n    else:",
+        ("test_writing.py",),
+    ),
 )

@@ -304,7 +304,10 @@ def test_a_page_that_cannot_be_written_after_all_loses_nothing(monkeypatch: pyte
 
     monkeypatch.setattr(bestarm.RaceResult, "to_html", full)
     ended = commands("--report", "page.html", "--json", "--store", "race.sqlite", "--max-evaluations", 4)
-    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (2, "error: no space left")
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
+        2,
+        "error: the page cannot be written to page.html: no space left",
+    )
     assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
 
 
@@ -326,7 +329,7 @@ def test_plan_prints_what_plan_returns() -> None:
 
 
 def test_a_terminal_shows_a_first_plan_while_it_is_refined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_command, "Console", partial(Console, force_terminal=True))
+    monkeypatch.setattr(plan_command, "remarks", partial(Console, stderr=True, force_terminal=True))
     ended = bestarm_cli("plan", "pilot.csv", "--repetitions", 10)
     first, refined = refining_plans(read_table("pilot.csv"), repetitions=10)
     shown = words_of(ended.stderr)

@@ -21,6 +21,7 @@ import bestarm
 from bestarm.algorithms import LUCB, ConvexBAI
 from bestarm.cli import app
 from bestarm.comparisons import ConvexBernstein, StudentMixture
+from bestarm.inputs.texts import name_of
 from bestarm.report.figure import lead_history
 from bestarm.report.page import _number, _ticks, page
 from bestarm.report.pairing import pairing
@@ -168,7 +169,7 @@ def test_the_page_says_verdict_cost_facts_and_a_row_for_every_arm(case: str) -> 
     assert facts == ([spent, *saved, standing, bound, *like_these] if result.n_rounds else [spent, standing])
     rows = [list(row) for row in next(tree.iter("tbody"))]
     assert [text_of(row[0]) for row in rows] == [str(k) for k in range(1, len(result.arms) + 1)]
-    assert [row[1].text for row in rows] == [str(record.arm) for record in result.records]
+    assert [row[1].text for row in rows] == [name_of(record.arm) for record in result.records]
 
 
 def near(text: str, value: float, digits: int) -> bool:
@@ -271,11 +272,12 @@ def test_names_are_only_text_wherever_they_stand(name: str) -> None:
     result, tree = result_of("hostile"), page_of("hostile")
     rank = result.order.index(result.arms.index(name))
     lane = of_class(tree, "who")[rank]
-    assert lane.get("title").split() == name.split()
+    given, name = name, name.replace("\n", r"\n").replace("\t", r"\t")
+    assert lane.get("title") == name
     assert raw(lane) == f"{rank + 1} {name}"
     cells = [title.text for title in list(tree.iter("svg"))[1].iter("title")]
     assert sum(text.startswith(f"{name}, ") for text in cells) == len(HOSTILE)
-    won = parsed(recorded(scores(n_arms=2), arms=[name, "other"]))
+    won = parsed(recorded(scores(n_arms=2), arms=[given, "other"]))
     assert raw(next(won.iter("h1"))).startswith(f"{name} is the best on these")
     assert raw(next(won.iter("figcaption"))).startswith(f"How far {name} was ahead")
     assert f"beaten by {name}" in raw(next(won.iter("tbody")))

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+from bestarm.shown import shown
+
 
 class BestarmError(Exception):
     """The base class of bestarm's own errors: catch it to catch any of them."""
+
+    def __str__(self) -> str:
+        return shown(super().__str__(), "message")  # with names, paths and texts of exceptions and programs in it
 
 
 class EvaluationError(BestarmError):

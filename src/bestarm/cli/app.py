@@ -1,6 +1,7 @@
 """The application that the commands belong to, and what they share."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.text import Text
 
 import bestarm
+from bestarm.cli.outputs import WantedFile
+from bestarm.cli.streams import HarmlessGroup, remark, results, say, say_json
 from bestarm.racing.result import RaceResult
+from bestarm.shown import shown
 
 # Exit codes, documented in README.md and in the help of the commands.
 ANSWERED = 0
@@ -25,11 +26,12 @@ FAILED = 4
 INTERRUPTED = 130
 EXIT_CODES = (
     "Exit codes: 0 answered, 1 a check failed, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
-    "failed, 130 interrupted."
+    "failed, 130 interrupted, 141 nobody reads the output."
 )
 RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
 
 app = typer.Typer(
+    cls=HarmlessGroup,
     help="Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -41,7 +43,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        Console().print(f"bestarm {bestarm.__version__}", highlight=False)
+        say(f"bestarm {bestarm.__version__}")
         raise typer.Exit
 
 
@@ -52,13 +54,6 @@ def main(
     ] = False,
 ) -> None:
     """Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops."""
-
-
-def remark(text: str, kind: str = "", style: str = "") -> None:
-    """One line on standard error: results alone are on standard output."""
-    label = f"[{style}]{kind}:[/{style}] " if kind else ""
-    line = f"{label}{escape(' '.join(text.split()))}"
-    Console(stderr=True, soft_wrap=True, emoji=False).print(line, highlight=False)
 
 
 def warn(text: str) -> None:
@@ -124,15 +119,14 @@ def show_result(result: RaceResult[Any], as_json: bool) -> None:
     from bestarm.report.verdict import sentences
     from bestarm.report.words import cost, rich_table
 
-    console = Console()
     if as_json:
-        console.file.write(result.to_json() + "\n")
+        say_json(result.to_json())
     else:
         answer, *rest = map(as_typed, sentences(result))
-        console.print(Text(answer, "bold"))
+        say(answer, "bold")
         for sentence in [*rest, cost(result), *failures(result)]:
-            console.print(Text(sentence))
-        console.print(rich_table(result))
+            say(sentence)
+        results().print(rich_table(result))
 
 
 def exit_code(result: RaceResult[Any]) -> int:
@@ -142,19 +136,15 @@ def exit_code(result: RaceResult[Any]) -> int:
     return ANSWERED if result.answered else UNDECIDED
 
 
-def write_page(result: RaceResult[Any], page: Path, source: Path | None) -> None:
-    """Write the page of a result, but never over the file that the result is from."""
-    if source is not None and page.exists() and source.exists() and page.samefile(source):
-        raise ValueError(f"{page} is the file that the race was read from: give the page another name")
-    result.to_html(page)
-    remark(f"Wrote {page}.")
-
-
-def check_page(page: Path | None) -> None:
-    """Refuse a page that cannot be written, before a race is run for it."""
-    if page is not None and (page.is_dir() or not page.parent.is_dir()):
-        what = "is a folder" if page.is_dir() else "is in a folder that does not exist"
-        raise ValueError(f"the page cannot be written to {page}: it {what}")
+def write_page(result: RaceResult[Any], page: WantedFile) -> None:
+    """Write the page of a result."""
+    page.check()  # a race takes a while
+    called = shown(str(page.path), "path")
+    try:
+        result.to_html(page.path)
+    except OSError as error:
+        raise ValueError(f"the page cannot be written to {called}: {error.strerror or error}") from error
+    remark(f"Wrote {called}.")
 
 
 def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
@@ -162,20 +152,16 @@ def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
     used_up = result.reason == "ran out of items" and result.settings.items == "pool"
     if store is not None and not result.answered and not used_up:
         more = " --max-evaluations TOTAL" if result.reason == "budget" else ""
-        remark(f"to continue: bestarm resume {store}{more}")
+        remark(f"to continue: bestarm resume {shlex.quote(str(store))}{more}")
 
 
-def finish(
-    result: RaceResult[Any],
-    as_json: bool,
-    page: Path | None = None,
-    source: Path | None = None,
-    more: str | None = None,
-) -> None:
+def finish(result: RaceResult[Any], as_json: bool, page: WantedFile | None = None, more: str | None = None) -> None:
     """Print a result, write its page if one is wanted, and end with its exit code."""
-    show_result(result, as_json)  # first: a page that cannot be written loses nothing
-    if more is not None:
-        Console().print(Text(more))
-    if page is not None:
-        write_page(result, page, source)
+    try:
+        show_result(result, as_json)  # first: a page that cannot be written loses nothing
+        if more is not None:
+            say(more)
+    finally:  # nor does a result that cannot be printed
+        if page is not None:
+            write_page(result, page)
     raise typer.Exit(exit_code(result))

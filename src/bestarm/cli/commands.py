@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, items_file, race_options
+from bestarm.cli.outputs import files_of_store, files_read, wanted_page
 from bestarm.inputs.programs import TIMEOUT, Measured
-from bestarm.racing.origins import CommandsOrigin
+from bestarm.racing.origins import CommandsOrigin, plain
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,10 @@ def commands(
     """
     with clear_errors():
         origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
-        check_page(shown.report)
+        inputs = [*files_read(plain(origin), programs), *files_of_store(course.store)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
         less = aim.lower_is_better or measured.score == "time"
         options = race_options(aim, course, bounds, lower_is_better=less)
         result = origin.race(programs, options, progress=not shown.quiet)
         hint_to_continue(result, course.store)
-        finish(result, shown.as_json, shown.report, course.store)
+        finish(result, shown.as_json, page)

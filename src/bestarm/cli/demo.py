@@ -6,9 +6,12 @@ from typing import Annotated
 import typer
 
 from bestarm.checks import check_count, check_delta
-from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue, remark
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import Delta, MaxEvaluations, Output, Seed, grouped
+from bestarm.cli.outputs import PICTURE, WantedFile, files_of_store, wanted_page
+from bestarm.cli.streams import remark
 from bestarm.experiments import compressors as data
+from bestarm.experiments.records import write_picture
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import DemoOrigin
 
@@ -30,10 +33,13 @@ def demo(
     """
     store = output / "race.sqlite"
     with clear_errors():
-        check_page(shown.report)
         check_delta(delta)
         check_count("seed", seed, least=0)
         output.mkdir(parents=True, exist_ok=True)
+        picture = WantedFile(output / "race.png", PICTURE, files_of_store(store), shown.overwrite)
+        picture.check()
+        inputs = [*files_of_store(store), picture.path]
+        page = wanted_page(shown.report or output / "report.html", inputs, shown.overwrite)
         if not shown.quiet:
             remark(_introduction(len(data.source_files()), store.exists()))
         options = Options(
@@ -45,10 +51,10 @@ def demo(
             store=store,
         )
         result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
-        result.plot().savefig(output / "race.png", dpi=150)
-        remark(f"Wrote {store} and {output / 'race.png'}.")
+        write_picture(result.plot(), picture.path, dpi=150)
+        remark(f"Wrote {store} and {picture.path}.")
         hint_to_continue(result, store)
-        finish(result, shown.as_json, shown.report or output / "report.html", store)
+        finish(result, shown.as_json, page)
 
 
 def _introduction(n_files: int, continued: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from bestarm.cli.app import remark
+from bestarm.cli.streams import remark
 from bestarm.comparisons.evidence import Criterion
 from bestarm.inputs.files import read_table
 from bestarm.inputs.items import STDIN
@@ -17,6 +17,9 @@ from bestarm.inputs.options import OnError, Options, Target
 from bestarm.inputs.tables import Missing, ScoreTable
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that exist, also those that bestarm has not made.")
+]
 Delta = Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")]
 Seed = Annotated[int, typer.Option(help="Seed for the order of the items, or for fresh seeds.")]
 ItemsFile = Annotated[
@@ -96,6 +99,7 @@ class Output:
     """What is shown."""
 
     report: Annotated[Path | None, typer.Option(help="Also write the result as an HTML page.")] = None
+    overwrite: Overwrite = False
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing while the race runs.")] = False
     as_json: Json = False
 

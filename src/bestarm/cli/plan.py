@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
@@ -14,6 +14,7 @@ from rich.text import Text
 import bestarm
 from bestarm.cli.app import RACES, app, clear_errors
 from bestarm.cli.options import Aim, Bounds, Columns, Json, grouped, interval
+from bestarm.cli.streams import remarks, say, say_json
 from bestarm.planning import refining_plans
 
 
@@ -43,7 +44,6 @@ def plan(
 
     What 500 evaluations would find: `bestarm plan pilot.csv --max-evaluations 500`
     """
-    console = Console()
     with clear_errors():
         plans = refining_plans(
             columns.read(pilot),
@@ -56,16 +56,16 @@ def plan(
         )
         planned = _last_plan(plans)
         if as_json:
-            console.file.write(json.dumps(planned.to_dict(), indent=2) + "\n")
+            say_json(json.dumps(planned.to_dict(), indent=2))
         else:
-            console.print(Text(str(planned)), soft_wrap=True)
+            say(str(planned), soft_wrap=True)
     raise typer.Exit(0 if planned.large_enough else 3)
 
 
 def _last_plan(plans: Iterator[bestarm.Plan]) -> bestarm.Plan:
     """The refined plan; somebody at a terminal sees the first one until it is there."""
     waiting = Spinner("dots", "racing on resampled items")
-    shown = Live(waiting, console=Console(stderr=True), transient=True)
+    shown = Live(waiting, console=remarks(), transient=True)
     with shown:
         for planned in plans:
             shown.update(Group(Text(f"{planned}\n"), Spinner("dots", "a first answer from few races; refining it")))

@@ -6,14 +6,16 @@ from typing import Annotated
 import typer
 
 import bestarm
-from bestarm.cli.app import SAVED, app, check_page, clear_errors, show_result, write_page
-from bestarm.cli.options import Json, RaceFile
+from bestarm.cli.app import SAVED, app, clear_errors, show_result, write_page
+from bestarm.cli.options import Json, Overwrite, RaceFile
+from bestarm.cli.outputs import PAGE, WantedFile, files_of_store
 
 
 @app.command(epilog="Exit codes: 0 the page is written, 2 usage or bad input.", rich_help_panel=SAVED)
 def report(
     file: RaceFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The HTML page to write.")] = Path("race.html"),
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Write a saved race as one self-contained HTML page.
@@ -21,8 +23,9 @@ def report(
     Example: `bestarm report race.sqlite -o race.html`
     """
     with clear_errors():
-        check_page(output)
+        page = WantedFile(output, PAGE, files_of_store(file), overwrite)
+        page.check()
         result = bestarm.load_result(file)
-        write_page(result, output, file)
+        write_page(result, page)
     if as_json:
         show_result(result, as_json)

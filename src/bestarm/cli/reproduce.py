@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from bestarm.checks import check_count
 from bestarm.cli.app import RESEARCH, app, clear_errors
-from bestarm.cli.options import Delta
+from bestarm.cli.options import Delta, Overwrite
+from bestarm.cli.outputs import PICTURE, WantedFile, table_of
+from bestarm.cli.streams import remarks, results
+from bestarm.experiments.records import headings_of
 
 reproduce = typer.Typer(help="Reproduce the paper's Figure 1, or study its Convex-BAI.", no_args_is_help=True)
 app.add_typer(reproduce, name="reproduce", rich_help_panel=RESEARCH)
@@ -27,10 +29,15 @@ class SideOption(StrEnum):
     both = "both"
 
 
-def _check(repetitions: int, seed: int, output: Path) -> None:
+def _check(repetitions: int, seed: int) -> None:
     check_count("repetitions", repetitions, least=2)
     check_count("seed", seed, least=0)
-    output.mkdir(parents=True, exist_ok=True)
+
+
+def _check_files(folder: Path, name: str, records: type, overwrite: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    WantedFile(folder / f"{name}.csv", table_of(headings_of(records)), overwrite=overwrite).check()
+    WantedFile(folder / f"{name}.png", PICTURE, overwrite=overwrite).check()
 
 
 @reproduce.command()
@@ -47,6 +54,7 @@ def figure1(
     ] = 2.0,
     sharp: Annotated[bool, typer.Option("--sharp", help="Add the Student mixture, with the same guarantee.")] = False,
     output: Folder = Path("figures"),
+    overwrite: Overwrite = False,
 ) -> None:
     """Figure 1: mean queries of the paper's algorithms against correlation and against clusters."""
     from bestarm.experiments import figure1 as experiment
@@ -54,12 +62,14 @@ def figure1(
 
     with clear_errors():
         players = experiment.algorithms(delta, keep, sharp)
-        _check(repetitions, seed, output)
+        _check(repetitions, seed)
+        _check_files(output, "figure1", experiment.Bar, overwrite)
     where = experiment.scenarios(("left", "right") if side is SideOption.both else (side.value,))
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=remarks(), transient=True) as progress:
         task = progress.add_task("figure 1", total=len(where) * len(players))
         bars = experiment.run(players, where, delta, repetitions, seed, on_bar=lambda bar: progress.advance(task))
-    present(bars, output, Console())
+    with clear_errors():
+        present(bars, output, results())
 
 
 @reproduce.command()
@@ -69,6 +79,7 @@ def convex(
     seed: Seed = 0,
     gap: Annotated[list[float], typer.Option(help="Gaps of the last arm; repeat the option for several.")] = [],  # noqa: B006
     output: Folder = Path("figures"),
+    overwrite: Overwrite = False,
 ) -> None:
     """Appendix B: an arm that is nearly an average of others, against pairs and against combinations."""
     from bestarm.experiments import convex as experiment
@@ -76,12 +87,14 @@ def convex(
 
     with clear_errors():
         players = experiment.algorithms(delta)
-        _check(repetitions, seed, output)
+        _check(repetitions, seed)
         for value in gap:
             if not 0 < value <= 0.25:
                 raise ValueError(f"gap must lie above 0 and be at most 0.25, got {value!r}")
+        _check_files(output, "convex", experiment.Point, overwrite)
     gaps = sorted(set(gap), reverse=True) or experiment.GAPS
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=remarks(), transient=True) as progress:
         task = progress.add_task("convex", total=2 * len(gaps) * len(players))
         points = experiment.run(delta, repetitions, seed, gaps, on_point=lambda point: progress.advance(task))
-    present(points, output, Console())
+    with clear_errors():
+        present(points, output, results())

@@ -13,14 +13,14 @@ from bestarm.cli.app import (
     INTERRUPTED,
     SAVED,
     app,
-    check_page,
     clear_errors,
     finish,
     hint_to_continue,
     refuse,
-    remark,
 )
 from bestarm.cli.options import MaxEvaluations, Output, RaceFile, announce_items, grouped
+from bestarm.cli.outputs import files_of_store, files_read, wanted_page
+from bestarm.cli.streams import remark
 from bestarm.inputs.options import Options
 from bestarm.racing.begun_here import was_begun_here
 from bestarm.racing.origins import origin_of
@@ -43,9 +43,10 @@ def resume(
     this machine runs what somebody else has written into its file: it is shown first, and you are asked.
     """
     with clear_errors():
-        check_page(shown.report)
         stored = read_store(file)
         source = present_settings(stored.settings)["source"]
+        inputs = [*files_read(source or {}, stored.arms), *files_of_store(file)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
         origin = origin_of(source)
         if origin is None:
             raise ValueError(f"the race in {file} was started from Python: make the same call there again")
@@ -65,7 +66,7 @@ def resume(
         )
         result = origin.race(stored.arms, options, progress=not shown.quiet)
         hint_to_continue(result, file)
-        finish(result, shown.as_json, shown.report, file)
+        finish(result, shown.as_json, page)
 
 
 def ask(file: Path, runs: Sequence[str]) -> None:

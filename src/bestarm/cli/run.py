@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish, hint_to_continue
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import Aim, Bounds, Course, ItemsFile, Output, grouped, items_file, race_options
-from bestarm.racing.origins import FunctionOrigin
+from bestarm.cli.outputs import files_of_store, files_read, wanted_page
+from bestarm.racing.origins import FunctionOrigin, plain
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ def run(
     where = items_file(items)
     with clear_errors():
         origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
-        check_page(shown.report)
+        inputs = [*files_read(plain(origin), []), *files_of_store(course.store)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
         options = race_options(aim, course, bounds, rounds_in_flight=workers.rounds_in_flight)
         result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)
         hint_to_continue(result, course.store)
-        finish(result, shown.as_json, shown.report, course.store)
+        finish(result, shown.as_json, page)

@@ -8,9 +8,11 @@ import numpy as np
 import typer
 
 import bestarm
-from bestarm.cli.app import EXIT_CODES, RACES, app, check_page, clear_errors, finish
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
 from bestarm.cli.options import Aim, Columns, MaxEvaluations, Output, TableBounds, grouped, interval
+from bestarm.cli.outputs import wanted_page
 from bestarm.inputs.tables import Missing, ScoreTable, without_gaps
+from bestarm.inputs.texts import name_of
 from bestarm.racing.result import RaceResult
 from bestarm.racing.table import race_table
 
@@ -33,7 +35,7 @@ def table(
     Long, one row per score: `bestarm table runs.csv --item-column task --arm-column model --score-column accuracy`
     """
     with clear_errors():
-        check_page(shown.report)
+        page = wanted_page(shown.report, [file], shown.overwrite)
         scores = columns.read(file)
         limits, goal = interval(bounds), vars(aim) | {"max_evaluations": max_evaluations}
         result = race_table(scores, bounds=limits, missing=columns.missing, **goal)
@@ -43,7 +45,7 @@ def table(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # was said by the race itself
                 more += as_a_sample(race_table(scores, bounds=limits, missing=columns.missing, **goal))
-        finish(result, shown.as_json, shown.report, file, more)
+        finish(result, shown.as_json, page, more)
 
 
 def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -> str:
@@ -51,7 +53,7 @@ def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -
     lower_is_better = result.settings.lower_is_better
     means = without_gaps(scores, missing, result.bounds, lower_is_better).scores.mean(axis=0)
     order = np.argsort(means if lower_is_better else -means, kind="stable")
-    first, second = (f"{scores.arms[arm]} ({means[arm]:.4g})" for arm in order[:2])
+    first, second = (f"{name_of(scores.arms[arm])} ({means[arm]:.4g})" for arm in order[:2])
     return f"Over the whole table {first} has the best mean, then {second}."
 
 

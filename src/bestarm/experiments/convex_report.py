@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bestarm.experiments.convex import HORIZON, Point, findings
 from bestarm.experiments.figure1_report import COLOURS
-from bestarm.experiments.records import write_csv
-from bestarm.experiments.tables import series_table, unique
+from bestarm.experiments.records import write_csv, write_picture
+from bestarm.experiments.tables import say_written, series_table, unique
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -81,7 +81,7 @@ def plot_convex(points: Sequence[Point], path: Path) -> None:
     panels[0].set_ylabel("rounds until the last arm is out")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
-    figure.savefig(path, dpi=160)
+    write_picture(figure, path, dpi=160)
 
 
 def present(points: Sequence[Point], folder: Path, console: "Console") -> None:
@@ -92,4 +92,4 @@ def present(points: Sequence[Point], folder: Path, console: "Console") -> None:
         console.print(table)
     for sentence in findings(points):
         console.print(sentence, highlight=False)
-    console.print(f"Wrote {folder / 'convex.csv'} and {folder / 'convex.png'}.", highlight=False)
+    say_written(console, folder / "convex.csv", folder / "convex.png")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestarm.experiments.figure1 import Bar, claims, verdict
-from bestarm.experiments.records import write_csv
-from bestarm.experiments.tables import series_table, unique
+from bestarm.experiments.records import write_csv, write_picture
+from bestarm.experiments.tables import say_written, series_table, unique
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     panels[0].set_ylabel("mean number of queries")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=(len(names) + 2) // 2, frameon=False)
-    figure.savefig(path, dpi=160)
+    write_picture(figure, path, dpi=160)
 
 
 def _draw_panel(panel: "Axes", bars: Sequence[Bar], names: Sequence[str]) -> None:
@@ -99,4 +99,4 @@ def present(bars: Sequence[Bar], folder: Path, console: "Console") -> None:
     for claim in judged:
         console.print(f"{'✓' if claim.held else '✗'} {claim.text}: {claim.detail}.", highlight=False)
     console.print(f"[bold]{verdict(judged)}[/bold]")
-    console.print(f"Wrote {folder / 'figure1.csv'} and {folder / 'figure1.png'}.", highlight=False)
+    say_written(console, folder / "figure1.csv", folder / "figure1.png")

@@ -1,9 +1,13 @@
 """Tables that several reports share."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bestarm.shown import shown
+
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 T = TypeVar("T")
@@ -29,3 +33,9 @@ def series_table(
         table.add_row(name, *cells)
     table.add_row(reference[0], *reference[1], style="dim")
     return table
+
+
+def say_written(console: "Console", *paths: Path) -> None:
+    """Say which files there are now."""
+    files = " and ".join(shown(str(path), "path") for path in paths)
+    console.print(f"Wrote {files}.", markup=False, highlight=False)

@@ -6,7 +6,6 @@ others), or, with epsilon, that the arm returned is worse than the best by more 
 is guaranteed holds at every round.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from bestarm.comparisons import (
     Wins,
 )
 from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
+from bestarm.experiments.records import write_rows
 from bestarm.experiments.validate_laws import (
     POOL,
     bounded_laws,
@@ -221,8 +221,5 @@ HEADINGS = (
 
 def write_csv(results: Sequence[CellResult], path: Path) -> None:
     """One row per cell."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(HEADINGS)
-        for result in results:
-            writer.writerow(getattr(result.cell if hasattr(result.cell, name) else result, name) for name in HEADINGS)
+    rows = ([getattr(one.cell if hasattr(one.cell, name) else one, name) for name in HEADINGS] for one in results)
+    write_rows(HEADINGS, rows, path)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bestarm.experiments.tables import say_written
 from bestarm.experiments.validate import CellResult, verdict, write_csv
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ def present(results: Sequence[CellResult], folder: Path, console: "Console") -> 
     write_csv(results, folder / "validate.csv")
     kept = [result for result in results if result.cell.assumption_holds]
     broken = [result for result in results if not result.cell.assumption_holds]
-    wide = Console(width=max(console.width, 170))
+    wide = Console(file=console.file, width=max(console.width, 170))
     wide.print(validate_table(kept, "Cells that meet the assumptions"))
     wide.print(validate_table(broken, "Assumption deliberately broken: no guarantee is claimed here"))
     outcome = verdict(results)
     console.print(f"[bold]{outcome}[/bold]", highlight=False)
-    console.print(f"Wrote {folder / 'validate.csv'}.", highlight=False)
+    say_written(console, folder / "validate.csv")
     return outcome.passed

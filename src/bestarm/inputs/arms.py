@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm.inputs.texts import name_of, short
+from bestarm.inputs.texts import first_names, label_text, short
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -24,7 +24,7 @@ class RaceArms:
             for arm, other in enumerate(known):
                 if type(other) is type(label) and other == label:  # True is not the arm 1
                     return arm
-        raise ValueError(f"there is no arm {label!r}: the arms are {', '.join(self.names)}")
+        raise ValueError(f"there is no arm {label!r}: the arms are {first_names(self.names)}")
 
 
 def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
@@ -34,7 +34,7 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
         raise TypeError(f"arms must be {kinds}, got {short(repr(arms))}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
-    names = tuple(map(name_of, labels))
+    names = tuple(map(label_text, labels))
     for arm, name in enumerate(names):
         if not name.strip() or labels[arm] is None:
             raise ValueError(f"every arm must have a name, but arm {arm} is {labels[arm]!r}")

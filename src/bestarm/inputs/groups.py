@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm.inputs.texts import hashable, name_of, short
+from bestarm.inputs.texts import hashable, label_text, short
 
 Groups = Callable[[Any], Any] | Mapping[Any, Any] | Iterable[Any]
 
@@ -52,4 +52,4 @@ def members(labels: Sequence[Hashable]) -> dict[Hashable, list[int]]:
 def grouped_items(items: Sequence[Any], groups: Groups) -> list[Group]:
     """The items as groups."""
     places = members(group_labels(items, groups))
-    return [Group(name_of(label), tuple(items[k] for k in part)) for label, part in places.items()]
+    return [Group(label_text(label), tuple(items[k] for k in part)) for label, part in places.items()]

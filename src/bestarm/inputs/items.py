@@ -18,6 +18,7 @@ from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.texts import short
+from bestarm.shown import storable
 
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
@@ -119,7 +120,7 @@ def full_text(item: Any) -> str:
 
 def item_text(item: Any) -> str:
     """An item as records and messages hold it."""
-    return full_text(item)[:LONGEST_TEXT]
+    return storable(full_text(item)[:LONGEST_TEXT])
 
 
 def digest(texts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bestarm import algorithms, comparisons
-from bestarm.inputs.texts import name_of, short
+from bestarm.inputs.texts import label_text, name_of, short
 
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
 # Settings that had another name in files of earlier versions, by the class that they are settings of.
@@ -104,7 +104,7 @@ def decode(plain: Any) -> Any:
         if is_dataclass(getattr(module, kind)) and hasattr(getattr(module, kind), method)
     }
     if not isinstance(name, str) or name not in known or plain.get("own"):
-        what = f"the algorithm of this race, {short(str(name))}, is not one of bestarm's own"
+        what = f"the algorithm of this race, {short(name_of(name))}, is not one of bestarm's own"
         raise ValueError(f"{what}: continue the race from Python")
     given = former_defaults(plain) | renamed(name, plain)
     return known[name](**{inner: decode(part) for inner, part in given.items() if inner != "type"})
@@ -144,9 +144,9 @@ def flat(plain: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple
 def jsonable(value: Any) -> Any:
     """Plain values: text for what JSON does not know, null for what is not a finite number."""
     if isinstance(value, Mapping):
-        return {name_of(name): jsonable(part) for name, part in value.items()}
+        return {label_text(name): jsonable(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [jsonable(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return value if isinstance(value, str | int | None) else name_of(value)
+    return value if isinstance(value, str | int | None) else label_text(value)

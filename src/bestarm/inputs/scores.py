@@ -8,7 +8,8 @@ from bestarm.checks import rounding_of
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
 from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import item_text
-from bestarm.inputs.texts import hashable, short
+from bestarm.inputs.texts import hashable, quoted, short
+from bestarm.shown import shown
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -79,9 +80,10 @@ def after_retries(outcome: Outcome, failed: Sequence[EvaluationError]) -> Outcom
 def failed_call(name: str, item: Any, error: Exception) -> EvaluationError:
     """What went wrong, with the arm, the item and the exception."""
     if isinstance(error, PlainError):
-        failure = EvaluationError(f"{short(name)!r} failed on {shown(item)}: {error}")
+        said = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
     else:
-        failure = EvaluationError(f"{named(name, item)} failed: {type(error).__name__}: {error}")
+        said = f"{named(name, item)} failed: {type(error).__name__}: {error}"
+    failure = EvaluationError(shown(said, "failure"))
     failure.__cause__ = error
     return failure
 
@@ -115,10 +117,10 @@ def _beyond(score: float, bounds: tuple[float, float], name: str, item: Any) -> 
 
 def named(name: str, item: Any) -> str:
     """An evaluation, as messages call it."""
-    return f"evaluate({short(name)!r}, {shown(item)})"
+    return f"evaluate({quoted(name)}, {item_in_message(item)})"
 
 
-def shown(item: Any) -> str:
+def item_in_message(item: Any) -> str:
     """An item in a message: a text in quotes, a number or another object as it is."""
-    text = short(item_text(item))
-    return repr(text) if isinstance(item, str) else text
+    text = item_text(item)
+    return quoted(text) if isinstance(item, str) else short(text)

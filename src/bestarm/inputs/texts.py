@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
+from bestarm.shown import cut_short, shown, storable
+
+
+def label_text(arm: Any) -> str:
+    """The name of an arm as it is, for files and comparisons; for functions and classes, their own name."""
+    name = arm if isinstance(arm, str) else getattr(arm, "__name__", None)
+    return storable(str(name if isinstance(name, str) else arm))  # texts that claim to be markup too
+
 
 def name_of(arm: Any) -> str:
-    """The name of an arm as text; for functions and classes, their own name."""
-    if isinstance(arm, str):
-        return str(arm)  # texts that claim to be markup too
-    name = getattr(arm, "__name__", None)
-    return name if isinstance(name, str) else str(arm)
+    """The name of an arm where people read it."""
+    return shown(label_text(arm), "name")
 
 
 FEW = 5  # names that a sentence holds
@@ -34,7 +39,12 @@ def counted(n: int, what: str) -> str:
 
 def short(text: str) -> str:
     """A text that fits into a message."""
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return cut_short(text, 80)
+
+
+def quoted(text: str) -> str:
+    """A text in quotes that fits into a message."""
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
 
 
 def hashable(value: Any) -> bool:
@@ -48,4 +58,4 @@ def hashable(value: Any) -> bool:
 
 def first_names(names: Sequence[str]) -> str:
     """The first ten names, for a message that compares two lists."""
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    return ", ".join(map(name_of, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

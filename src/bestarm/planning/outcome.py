@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bestarm.inputs.plain import FORMAT
+from bestarm.inputs.texts import name_of
 from bestarm.planning.races import LONGEST
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -93,7 +94,7 @@ class Plan:
     def _doubt(self) -> str:
         """Why the pilot is too small."""
         if self.twins:
-            return f"{' and '.join([self.best, *self.twins])} have the same score on every item"
+            return f"{' and '.join(map(name_of, [self.best, *self.twins]))} have the same score on every item"
         low, high = self.median_range
         if math.isinf(low):
             return "no end is in sight"

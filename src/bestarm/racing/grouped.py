@@ -8,7 +8,7 @@ import numpy as np
 
 from bestarm.errors import EvaluationError
 from bestarm.inputs.scores import checked_score, failed_call, is_failure, listed
-from bestarm.inputs.texts import name_of
+from bestarm.inputs.texts import label_text
 from bestarm.racing.evaluation import Evaluation
 
 
@@ -32,12 +32,12 @@ class OverGroup:
 
     def _failed(self, arm: Any, item: Any, error: Exception) -> EvaluationError:
         """What went wrong, with the item of the group on which it did."""
-        return failed_call("arms" if self.jointly else name_of(arm), item, error)
+        return failed_call("arms" if self.jointly else label_text(arm), item, error)
 
     def _mean(self, arm: Any, items: Sequence[Any], values: list[Any]) -> Any:
         if not self.jointly:
             return float(np.mean([self._score(arm, item, value) for item, value in zip(items, values, strict=True)]))
-        names = list(map(name_of, arm))
+        names = list(map(label_text, arm))
         rows = [
             [self._score(one, item, score) for one, score in zip(arm, listed(value, arm, names), strict=True)]
             for item, value in zip(items, values, strict=True)
@@ -46,7 +46,7 @@ class OverGroup:
 
     def _score(self, arm: Any, item: Any, value: Any) -> float:
         """One score, checked by itself: a mean can hide one that is out of bounds."""
-        score = checked_score(value, self.bounds, name_of(arm), item)
+        score = checked_score(value, self.bounds, label_text(arm), item)
         if is_failure(score):
             raise score
         return score

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal
 
 from bestarm.algorithms import Elimination, Reason
 from bestarm.algorithms.statements import Arm
-from bestarm.inputs.texts import hashable, name_of
+from bestarm.inputs.texts import hashable, label_text
 from bestarm.racing.replay import Failure
 from bestarm.values import equal_values, hash_of_values
 
@@ -110,8 +110,8 @@ class ArmRecord(Generic[Arm]):
 
 def labelled(arms: tuple[Arm, ...], out: Elimination[int]) -> Elimination[Arm]:
     """An elimination with the labels of the arms in place of their numbers."""
-    key: list[Any] = [label if hashable(label) else name_of(label) for label in arms]
+    key: list[Any] = [label if hashable(label) else label_text(label) for label in arms]
     if len(set(key)) < len(key):  # 1, 1.0 and True are one key
-        key = [name_of(label) for label in arms]
+        key = [label_text(label) for label in arms]
     weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
     return Elimination(arms[out.arm], out.round, arms[out.by], out.margin, weights)

@@ -15,7 +15,7 @@ from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.arms import RaceArms
 from bestarm.inputs.options import Target
-from bestarm.inputs.texts import counted, name_of
+from bestarm.inputs.texts import counted, label_text, short
 from bestarm.racing.arm_records import ahead, arm_record, order
 from bestarm.racing.columns import ByArm
 from bestarm.racing.failures import FailureCount, failure_counts
@@ -25,6 +25,7 @@ from bestarm.racing.record import Record
 from bestarm.racing.replay import reading_of, replay
 from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of
 from bestarm.racing.shape import Shape
+from bestarm.writing import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,8 @@ class RaceResult(Generic[Arm]):
     shapes: tuple[Shape[Arm], ...] = ()
 
     def __repr__(self) -> str:
-        found = f"best={self.best!r}" if self.answered else f"leader={self.leader!r}, {len(self.candidates)} candidates"
+        leader = short(repr(self.leader))
+        found = f"best={leader}" if self.answered else f"leader={leader}, {len(self.candidates)} candidates"
         spent = f"{counted(self.n_evaluations, 'evaluation')}, {counted(self.n_rounds, 'round')}"
         return f"<RaceResult {self.reason}: {found}, {spent}>"
 
@@ -222,7 +224,7 @@ class RaceResult(Generic[Arm]):
         return Lead(ahead(self, first, second), low, high)
 
     def _number(self, arm: Any) -> int:
-        return RaceArms(self.arms, tuple(map(name_of, self.arms)), self.arms).find(arm)
+        return RaceArms(self.arms, tuple(map(label_text, self.arms)), self.arms).find(arm)
 
     def __getitem__(self, arm: Arm) -> ArmRecord[Arm]:
         try:
@@ -277,7 +279,7 @@ class RaceResult(Generic[Arm]):
 
         text = result_json(self)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+            write_text(path, text + "\n")
         return text
 
     def plot(self) -> "Figure":

@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bestarm.inputs.plain import FORMAT, jsonable
+from bestarm.shown import shown
 
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
@@ -34,4 +35,4 @@ def result_json(result: "RaceResult[Any]") -> str:
         "failures": [vars(count) for count in result.failures],
         "settings": result.settings.to_plain(),
     }
-    return json.dumps(jsonable(plain), indent=2, ensure_ascii=False)
+    return shown(json.dumps(jsonable(plain), indent=2, ensure_ascii=False), "json")

@@ -23,7 +23,8 @@ def disqualifications(result: "RaceResult[Any]") -> list[str]:
     """Who could not be evaluated, why, and what that leaves open."""
     said = []
     for failed in result.disqualified:
-        text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} ({short(failed.failure)})"
+        why = short(" ".join(failed.failure.split()))
+        text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} ({why})"
         text += ": nothing is known about how good it is"
         if failed.had_eliminated:
             text += (

@@ -136,4 +136,7 @@ def lead_limits(history: LeadHistory) -> tuple[float, float]:
 def shortened(name: str) -> str:
     """A name that fits beside a line."""
     line = " ".join(name.split())
-    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
+    if len(line) <= MOST_LETTERS:
+        return line
+    last = MOST_LETTERS // 3  # names that begin alike often end otherwise
+    return f"{line[: MOST_LETTERS - last - 1]}…{line[-last:]}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bestarm.inputs.texts import names
+from bestarm.inputs.texts import name_of, names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -72,7 +72,8 @@ def picture(now: "Standing") -> "RenderableType":
 
 def leader_line(now: "Standing") -> str:
     """The leader and by how much it leads the next; each side of the interval has the level of one elimination."""
+    leader = name_of(now.candidates[0])
     if now.lead is None:
-        return now.candidates[0]
-    text = f"{now.candidates[0]}, {now.lead:.3g} ahead of {now.candidates[1]}"
+        return leader
+    text = f"{leader}, {now.lead:.3g} ahead of {name_of(now.candidates[1])}"
     return text if now.interval is None else f"{text} ({now.interval[0]:.3g} to {now.interval[1]:.3g})"

@@ -13,7 +13,9 @@ from bestarm.report.figure import LeadHistory, lead_history, lead_limits
 from bestarm.report.pairing import Pairing, pairing
 from bestarm.report.verdict import guarantee, sentences
 from bestarm.report.words import cost, ending, settings_in_words
+from bestarm.shown import shown
 from bestarm.version import __version__
+from bestarm.writing import write_text
 
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
@@ -21,13 +23,11 @@ if TYPE_CHECKING:
 MOST_CORRELATED = 24  # arms in the picture of correlations
 WIDTH, HEIGHT = 480, 200  # of the picture of the lead, inside its margins
 LEFT, TOP, RIGHT, BOTTOM = 72, 10, 28, 28
-# Characters that reverse what follows them: a name must not do that to the page.
-DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 
 
 def write_page(result: "RaceResult[Any]", path: str | Path) -> None:
     """Write the page of a result."""
-    Path(path).write_text(page(result), encoding="utf-8", errors="backslashreplace")  # file names may be no Unicode
+    write_text(path, page(result))
 
 
 def page(result: "RaceResult[Any]") -> str:
@@ -65,8 +65,8 @@ def page(result: "RaceResult[Any]") -> str:
 
 
 def _harmless(value: Any) -> Any:
-    """What the template shows, without characters that change the direction of text."""
-    return value.translate(DIRECTIONS) if isinstance(value, str) else value
+    """What the template shows: texts without anything that steers a page; it escapes markup itself."""
+    return shown(value, "page") if isinstance(value, str) else value
 
 
 def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
@@ -76,14 +76,15 @@ def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
     rows = []
     for arm, record in zip(result.order, result.records, strict=True):
         last = result.n_rounds if record.left_in_round is None else record.left_in_round
-        shown = {
+        row = {
             "record": record,
             "name": name_of(record.arm),
             "ending": ending(record),
+            "failure": shown(record.failure or "", "failure"),
             "by": beaten_by.get(arm),
             "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
         }
-        rows.append(shown)
+        rows.append(row)
     return rows
 
 

@@ -1,0 +1,108 @@
+r"""Texts from outside as they are shown: names, failures, paths and messages pass `shown` before anybody sees them.
+
+Results, stores and JSON hold texts as they are. What is shown on a terminal, a page or a picture must not steer it:
+control characters (they move the cursor, clear the screen, write to the clipboard), characters that turn the direction
+of text or cannot be seen, and lone surrogates become escapes such as ``\x1b``, as Python writes them. Letters, accents
+and emoji of all scripts stay; so do the two joiners that Persian, Indic scripts and emoji need.
+"""
+
+import hashlib
+import re
+from typing import Literal, NamedTuple
+
+Target = Literal["name", "path", "failure", "message", "page", "terminal", "json", "csv"]
+
+
+class _Rule(NamedTuple):
+    """How a target wants a text."""
+
+    lines: bool  # it may have several
+    longest: int | None  # characters; what is longer loses its middle
+
+
+RULES: dict[Target, _Rule] = {
+    "name": _Rule(lines=False, longest=200),  # of an arm or an item, within a sentence or a table
+    "path": _Rule(lines=False, longest=1000),
+    "failure": _Rule(lines=True, longest=500),  # when it is made, before it is stored
+    "message": _Rule(lines=True, longest=2000),  # an error, a warning, a remark
+    "page": _Rule(lines=True, longest=5000),  # a sentence, a cell, the points of a curve; the template escapes markup
+    "terminal": _Rule(lines=True, longest=None),  # anything; its parts are as short as they should be
+    "json": _Rule(lines=True, longest=None),  # a whole document, which stays the same document
+    "csv": _Rule(lines=False, longest=None),  # a cell
+}
+
+# All of the categories Cc, Cf, Cs, Zl and Zp, and no characters (U+FFFE), but for the joiners U+200C and U+200D and for
+# Arabic, Syriac and Kaithi signs that are seen.
+STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
+    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
+FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
+
+
+def shown(text: str, target: Target) -> str:
+    """A text as its target may show it; what was shown once stays as it is."""
+    if target == "json":
+        return STEERING.sub(_in_json, text)
+    rule = RULES[target]
+    said = text.replace("\r\n", "\n") if rule.lines else text
+    said = _escaped(said, rule) if rule.longest is None else _cut(said, rule, rule.longest)
+    return f"'{said}" if target == "csv" and FORMULA.match(said) and not _is_number(said) else said
+
+
+def storable(text: str) -> str:
+    """A text as a file in UTF-8 can hold it: bytes in names of files that are no letters become escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def cut_short(text: str, longest: int) -> str:
+    """The beginning of a text, on one line, for a message that holds more than this text."""
+    said = _escaped(text[: longest + 1], RULES["name"])
+    return said if len(said) <= longest else f"{said[: longest - 1]}…"
+
+
+def _cut(text: str, rule: _Rule, longest: int) -> str:
+    """A text of at most so many characters: the beginning, how long it is and which it is, and the end.
+
+    The fingerprint tells texts apart that begin and end in the same way.
+    """
+    begins = _escaped(text[: longest + 1], rule)
+    if len(begins) <= longest:
+        return begins
+    fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    note = f"… [{len(text):,} characters, {fingerprint}] …"
+    last = longest // 4
+    return begins[: longest - last - len(note)] + note + _escaped(text[-last:], rule)[-last:]
+
+
+def _escaped(text: str, rule: _Rule) -> str:
+    if not rule.lines:
+        return STEERING.sub(_escape, text)
+    return STEERING.sub(lambda found: found[0] if found[0] == "\n" else _escape(found), text.replace("\t", "    "))
+
+
+def _escape(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    if number < 0x100:
+        return SHORT_ESCAPES.get(found[0], f"\\x{number:02x}")
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _in_json(found: re.Match[str]) -> str:
+    """Inside a string of JSON; line breaks are between strings, those inside of them were escaped before."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "\n" if found[0] == "\n" else "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
+
+
+def in_ascii(document: str) -> str:
+    """The same document in JSON for a terminal that knows ASCII alone."""
+    return re.sub("[^\x00-\x7f]", _in_json, document)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
