@@ -1,6 +1,6 @@
 """Names for the user's objects in text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -44,6 +44,16 @@ def hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that appears a second time, if there is one."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def first_names(names: Sequence[str]) -> str:
