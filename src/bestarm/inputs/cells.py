@@ -12,7 +12,8 @@ from bestarm.inputs.texts import short
 
 ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 NUMBERS = frozenset({int, float, bool, type(None)})  # what NumPy converts as `to_score` would
-FOREIGN = re.compile(r"[-+\N{MINUS SIGN}]?\d*[.,]?\d+")  # a number as people write it, in any digits
+FOREIGN = re.compile(r"[-+\N{MINUS SIGN}]?(\d+([.,]\d*)?|[.,]\d+)")  # a number as people write it, in any digits
+LONGEST = 1000  # characters of a number
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 UNLIKE = (*TIMES, np.ndarray, np.complexfloating)  # no scores, though NumPy would find a number in some of them
 
@@ -83,21 +84,26 @@ def _cells(values: Any, name: str) -> Sequence[Any]:
 
 
 def _scores_of_cells(cells: Sequence[Any], name: str) -> NDArray[np.float64]:
-    """The scores; all at once where NumPy reads them as `to_score` would, which is much faster."""
-    if _is_plain(cells):
-        try:
+    """The scores; all at once where Python reads them as `to_score` would, which is much faster."""
+    try:
+        if _are_plain_texts(cells):
+            return np.fromiter(map(float, cells), np.float64, len(cells))
+        if set(map(type, cells)) <= NUMBERS:
             return np.array(cells, dtype=np.float64)
-        except (ValueError, OverflowError):  # a cell is missing or no number: below its place is named
-            pass
+    except (ValueError, OverflowError):  # a cell is missing or no number: below its place is named
+        pass
     return np.array([to_score(cell, row, name) for row, cell in enumerate(cells, start=1)], dtype=np.float64)
 
 
-def _is_plain(cells: Sequence[Any]) -> bool:
-    """Whether Python reads numbers in these as everybody would: it also knows ``1_000`` and digits of other scripts."""
+def _are_plain_texts(cells: Sequence[Any]) -> bool:
+    """Whether these are texts in which Python reads the numbers that everybody would.
+
+    It also knows ``1_000``, and digits of other scripts.
+    """
     try:
         text = "".join(cells)
-    except TypeError:  # not all are texts
-        return set(map(type, cells)) <= NUMBERS
+    except TypeError:
+        return False
     return text.isascii() and "_" not in text
 
 
@@ -106,7 +112,7 @@ def _number(cell: Any) -> float | None:
     if isinstance(cell, bytes):
         cell = cell.decode("utf-8", "replace")
     if isinstance(cell, str):
-        if not _is_plain(cell):
+        if len(cell) > LONGEST or not _are_plain_texts([cell]):
             return None
     elif isinstance(cell, UNLIKE):
         return None
@@ -125,8 +131,7 @@ def _text(cell: Any) -> str | None:
 
 
 def _is_foreign(cell: Any) -> bool:
-    text = cell.strip() if isinstance(cell, str) else ""
-    return FOREIGN.fullmatch(text) is not None
+    return isinstance(cell, str) and len(cell) <= LONGEST and FOREIGN.fullmatch(cell.strip()) is not None
 
 
 def _hint(cell: Any) -> str:

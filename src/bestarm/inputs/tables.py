@@ -193,6 +193,12 @@ def without_gaps(
     )
 
 
+def check_n_columns(table: ScoreTable) -> None:
+    """Refuse more arms than all pairs of them can be compared of."""
+    if len(table.arms) > MOST_ARMS:
+        raise ValueError(f"a table may have at most {MOST_ARMS:,} arms to compare, got {len(table.arms):,}")
+
+
 def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> ScoreTable:
     """The table with scores that are out of bounds by rounding alone moved to the bound; others are refused."""
     if bounds is None:
