@@ -10,7 +10,7 @@ from bestarm.inputs.cells import column_scores, is_absent, is_number, to_score
 from bestarm.inputs.formats import READERS, Column, Columns
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.tables import ScoreTable
-from bestarm.inputs.texts import first_names, repeated, short
+from bestarm.inputs.texts import first_names, legible, repeated, short
 
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
@@ -51,7 +51,7 @@ def read_table(
     chosen = [name for name in (item, arm, score, group_column) if name is not None]
     for name in chosen:
         if name not in header:
-            have = first_names([short(column) for column in header])
+            have = first_names([legible(column) for column in header])
             raise ValueError(f"{path} has no column {short(name)!r}: its columns are {have}")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"items, arms, scores and groups must be in different columns, got {short(repr(chosen))}")

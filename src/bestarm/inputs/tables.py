@@ -12,7 +12,7 @@ from bestarm.checks import check_choice, rounding_of
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.cells import as_numbers, column_scores, unmasked
 from bestarm.inputs.groups import Groups, group_labels, members
-from bestarm.inputs.texts import counted, first_names, short
+from bestarm.inputs.texts import counted, first_names, legible, short
 from bestarm.values import equal_values
 
 Missing = Literal["raise", "worst", "drop"]
@@ -56,7 +56,7 @@ class ScoreTable:
         wrong = np.argwhere(np.isinf(self.scores))
         if wrong.size:
             row, column = (int(place) for place in wrong[0])
-            item, arm = short(str(self.items[row])), short(str(self.arms[column]))
+            item, arm = legible(str(self.items[row])), short(str(self.arms[column]))
             raise ValueError(
                 f"scores must be finite, got {self.scores[row, column]} in row {row + 1} ({item}), column {arm!r}"
             )
@@ -74,7 +74,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
         return ScoreTable(table.arms, table.items, table.scores, tuple(group_labels(table.items, groups)))
     names = _column_names(frame)
     if isinstance(frame, ScoreTable) or names is None or groups not in names:
-        have = "without names" if names is None else first_names([short(str(name)) for name in names])
+        have = "without names" if names is None else first_names([legible(str(name)) for name in names])
         raise ValueError(f"groups must name a column of the table, got {groups!r} (its columns: {have})")
     labels = frame[groups]
     table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)

@@ -37,6 +37,11 @@ def short(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
+def legible(text: str) -> str:
+    """A name that fits into a message: short, and escaped if it holds line ends or other controls."""
+    return short(text if text.isprintable() else repr(text))
+
+
 def hashable(value: Any) -> bool:
     """Whether something can be a key."""
     try:
