@@ -263,8 +263,10 @@ def test_masked_columns_and_sparse_categories_of_pandas() -> None:
         "sparse": pd.Series(pd.arrays.SparseArray([0.0, 3.0])),
         "category": pd.Series([1, 2]).astype("category"),
         "Arrow": pd.Series([1.0, None], dtype="double[pyarrow]"),
+        "no words": pa.chunked_array([pa.array([None, None], pa.dictionary(pa.int8(), pa.string()))]),
     }
-    np.testing.assert_array_equal(score_table(frame).scores, [[1, 0, 1, 1], [np.nan, 3, 2, np.nan]])
+    expected = [[1, 0, 1, 1, np.nan], [np.nan, 3, 2, np.nan, np.nan]]
+    np.testing.assert_array_equal(score_table(frame).scores, expected)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ UNLIKE = (*TIMES, np.ndarray, np.complexfloating)  # no scores, though NumPy wou
 
 def column_scores(values: Any, name: str) -> NDArray[np.float64]:
     """The numbers of a column, NaN where they are missing; anything else is refused with its column and row."""
-    plain = values.to_numpy() if hasattr(values, "to_numpy") else values
+    plain = _as_array(values) if hasattr(values, "to_numpy") else values
     if isinstance(plain, np.ma.MaskedArray):
         plain = unmasked(plain)
     if not isinstance(plain, np.ndarray):
@@ -29,6 +29,13 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
         raise ValueError(f"column {short(name)!r} must hold one score for each row, got shape {plain.shape}")
     numbers = as_numbers(plain, f"column {short(name)!r} holds")
     return _scores_of_cells(plain.tolist(), name) if numbers is None else numbers
+
+
+def _as_array(values: Any) -> Any:
+    try:
+        return values.to_numpy()
+    except IndexError:  # of Arrow, for a column of categories without any
+        return values.to_pylist()
 
 
 def as_numbers(array: NDArray[Any], what_holds: str) -> NDArray[np.float64] | None:
