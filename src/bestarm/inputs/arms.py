@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm.inputs.texts import first_names, label_text, short
+from bestarm.inputs.texts import first_names, label_text, repeated, short
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -42,8 +42,9 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
             raise ValueError(
                 f"arm {arm} has no name of its own ({short(name)}): give arms as a mapping, {{'name': ..., ...}}"
             )
-        if name in names[:arm]:
-            raise ValueError(f"arms must have different names, but {name!r} appears more than once")
+    twice = repeated(names)
+    if twice is not None:
+        raise ValueError(f"arms must have different names, but {short(twice)!r} appears more than once")
     if len(names) < 2:
         raise ValueError(f"there must be at least two arms to compare, got {len(names)}")
     return RaceArms(labels, names, values)

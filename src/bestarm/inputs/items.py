@@ -17,11 +17,13 @@ from bestarm.checks import check_count, check_flag
 from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
+from bestarm.inputs.text_files import lines_of, read_text, read_text_file
 from bestarm.inputs.texts import short
 from bestarm.shown import storable
 
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
+MOST_BYTES, MOST_LINES = 2**28, 10**7  # of a file of items
 
 Kind = Literal["pool", "drawn", "stream", "seeds"]  # drawn: from a list, with replacement
 
@@ -134,14 +136,15 @@ def digest(texts: Iterable[str]) -> str:
 
 
 def read_items(path: Path) -> list[str]:
-    """The lines of a file, or of standard input, that are not empty: one item per line."""
-    if str(path) != STDIN and not path.is_file():
-        raise ValueError(f"there is no file {path}, or it is a directory")
-    try:
-        text = sys.stdin.buffer.read().decode() if str(path) == STDIN else path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines and str(path) == STDIN:
+    """The lines of a file, or of standard input, that are not blank: one item per line, all of it.
+
+    At most 2^28 bytes and 10^7 lines are read.
+    """
+    piped = str(path) == STDIN
+    text = read_text(sys.stdin.buffer, "standard input", MOST_BYTES) if piped else read_text_file(path, MOST_BYTES)
+    if text.count("\n") + text.count("\r") > MOST_LINES:
+        raise ValueError(f"{path} must hold at most {MOST_LINES:,} lines, one per item")
+    lines = [line for line in lines_of(text) if line.strip()]
+    if not lines and piped:
         raise ValueError("there are no items on standard input: pipe them in, one per line (to resume, the same ones)")
     return lines

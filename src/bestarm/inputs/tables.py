@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_choice, rounding_of
 from bestarm.inputs.arms import race_arms
+from bestarm.inputs.cells import as_numbers, column_scores, unmasked
 from bestarm.inputs.groups import Groups, group_labels, members
-from bestarm.inputs.texts import counted
+from bestarm.inputs.texts import counted, first_names, legible, short
 from bestarm.values import equal_values
 
 Missing = Literal["raise", "worst", "drop"]
-ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
+MOST_ARMS = 2000  # every pair of them is compared: the memory for it grows as their square
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +40,9 @@ class ScoreTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", tuple(self.arms))
         object.__setattr__(self, "items", tuple(self.items))
-        object.__setattr__(self, "scores", np.asarray(self.scores, dtype=np.float64))
+        numbers = as_numbers(np.asarray(self.scores), "scores hold")
+        scores = np.asarray(self.scores, dtype=np.float64) if numbers is None else numbers
+        object.__setattr__(self, "scores", scores)
         if self.groups is not None:
             object.__setattr__(self, "groups", tuple(group_labels(self.items, self.groups)))
         race_arms(self.arms)  # refuses empty, duplicated or single names
@@ -53,9 +56,9 @@ class ScoreTable:
         wrong = np.argwhere(np.isinf(self.scores))
         if wrong.size:
             row, column = (int(place) for place in wrong[0])
+            item, arm = legible(str(self.items[row])), short(str(self.arms[column]))
             raise ValueError(
-                f"scores must be finite, got {self.scores[row, column]} in row {row + 1} ({self.items[row]}), column "
-                f"{self.arms[column]!r}"
+                f"scores must be finite, got {self.scores[row, column]} in row {row + 1} ({item}), column {arm!r}"
             )
 
 
@@ -71,7 +74,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
         return ScoreTable(table.arms, table.items, table.scores, tuple(group_labels(table.items, groups)))
     names = _column_names(frame)
     if isinstance(frame, ScoreTable) or names is None or groups not in names:
-        have = "without names" if names is None else ", ".join(map(str, names))
+        have = "without names" if names is None else first_names([legible(str(name)) for name in names])
         raise ValueError(f"groups must name a column of the table, got {groups!r} (its columns: {have})")
     labels = frame[groups]
     table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
@@ -113,60 +116,40 @@ def _ungrouped(frame: Any, arms: Sequence[str] | None) -> ScoreTable:
         raise ValueError("this table already has column names: leave arms= out")
     named = [str(name) for name in names]
     race_arms(named)
-    columns = [_column(frame[name], str(name)) for name in names]
+    columns = [column_scores(frame[name], str(name)) for name in names]
     if len({column.size for column in columns}) > 1:
         raise ValueError("all columns of the table must have the same number of rows")
     return ScoreTable(tuple(named), _numbered(columns[0].size), np.column_stack(columns))
 
 
 def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
-    if isinstance(array, np.ma.MaskedArray):
-        array = np.where(np.ma.getmaskarray(array), np.nan, np.ma.getdata(array))
-    try:
-        scores = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        scores = _cell_by_cell(array, arms, error)
-    if scores.ndim != 2:
-        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {scores.shape}")
+    scores = _scores_of_array(array, arms)
     names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
     if len(names) != scores.shape[1]:
         raise ValueError(f"arms must name the {scores.shape[1]} columns, got {counted(len(names), 'name')}")
     return ScoreTable(tuple(names), _numbered(len(scores)), scores)
 
 
-def _cell_by_cell(array: Any, arms: Sequence[str] | None, error: Exception) -> NDArray[np.float64]:
-    """The scores of nested lists in which a cell is missing or no number: its place can be named then."""
-    rows = [list(row) for row in array]
-    names = [str(k) for k in range(len(rows[0]))] if arms is None else list(arms)
-    if {len(row) for row in rows} != {len(names)}:
+def _scores_of_array(array: Any, arms: Sequence[str] | None) -> NDArray[np.float64]:
+    """The scores of an array or of nested lists; cell by cell where one is missing or no number, to name its place."""
+    if isinstance(array, np.ma.MaskedArray):
+        array = unmasked(array)
+    try:
+        cells = np.array(array)
+        if cells.dtype.kind == "U":  # a text among numbers makes texts of all
+            cells = np.array(array, dtype=object)
+    except (TypeError, ValueError) as error:  # ragged
         raise ValueError(f"the scores must be a table of numbers: {error}") from error
-    return np.array(
-        [
-            [to_score(cell, number, name) for cell, name in zip(row, names, strict=True)]
-            for number, row in enumerate(rows, start=1)
-        ]
-    )
-
-
-def _column(values: Any, name: str) -> NDArray[np.float64]:
-    """The numbers of a column, NaN where they are missing; text is refused with its place."""
-    plain = values.to_numpy() if hasattr(values, "to_numpy") else values
-    try:
-        return np.asarray(plain, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        return np.array([to_score(value, k, name) for k, value in enumerate(np.asarray(plain, dtype=object), start=1)])
-
-
-def to_score(value: Any, row: int, column: str) -> float:
-    """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
-    if value is None or str(value).strip() in ABSENT:
-        return np.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"row {row}, column {column!r} must be a number, or empty if missing, got {value!r}"
-        ) from error
+    if cells.ndim != 2:
+        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {cells.shape}")
+    numbers = as_numbers(cells, "the table holds")
+    if numbers is not None:
+        return numbers
+    named = arms is not None and len(arms) == cells.shape[1]
+    scores = np.empty(cells.shape)
+    for k, column in enumerate(cells.T):
+        scores[:, k] = column_scores(column, str(arms[k]) if arms is not None and named else str(k))
+    return scores
 
 
 def _numbered(n_items: int) -> tuple[str, ...]:
@@ -205,9 +188,15 @@ def without_gaps(
     row, column = (int(place) for place in np.argwhere(gaps)[0])
     raise ValueError(
         f"cells are missing: {int(gaps.sum()):,} of {gaps.size:,} (the first in row {row + 1}, column "
-        f"{table.arms[column]!r}): count them as the worst score with missing='worst', or use only the "
+        f"{short(table.arms[column])!r}): count them as the worst score with missing='worst', or use only the "
         f"{counted(int((~gaps.any(axis=1)).sum()), 'complete row')} with missing='drop'"
     )
+
+
+def check_n_columns(table: ScoreTable) -> None:
+    """Refuse more arms than all pairs of them can be compared of."""
+    if len(table.arms) > MOST_ARMS:
+        raise ValueError(f"a table may have at most {MOST_ARMS:,} arms to compare, got {len(table.arms):,}")
 
 
 def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> ScoreTable:
@@ -220,6 +209,6 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> Score
         row, column = (int(place) for place in outside[0])
         raise ValueError(
             f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}) (the first in row "
-            f"{row + 1}, column {table.arms[column]!r}: {float(table.scores[row, column])!r}): give wider bounds"
+            f"{row + 1}, column {short(table.arms[column])!r}: {float(table.scores[row, column])!r}): give wider bounds"
         )
     return ScoreTable(table.arms, table.items, np.clip(table.scores, *bounds), table.groups)

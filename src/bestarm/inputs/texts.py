@@ -1,6 +1,6 @@
 """Names for the user's objects in text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bestarm.shown import cut_short, shown, storable
@@ -47,6 +47,11 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else f"{text[:79]}…")
 
 
+def legible(text: str) -> str:
+    """A name that fits into a message."""
+    return short(shown(text, "name"))
+
+
 def hashable(value: Any) -> bool:
     """Whether something can be a key."""
     try:
@@ -54,6 +59,16 @@ def hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that appears a second time, if there is one."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def first_names(names: Sequence[str]) -> str:

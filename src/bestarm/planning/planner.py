@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bestarm.arms import TableArms, UnpairedArms
 from bestarm.checks import check_bounds, check_count, check_flag
 from bestarm.inputs.options import Options, PlanOptions, checked_aim, choose_algorithm, known_options
-from bestarm.inputs.tables import Missing, ScoreTable, check_within, score_table, without_gaps
+from bestarm.inputs.tables import Missing, ScoreTable, check_n_columns, check_within, score_table, without_gaps
 from bestarm.planning.leads import found_leads
 from bestarm.planning.outcome import QUANTILES, Plan, PlannedRule, where
 from bestarm.planning.races import LONGEST, Effort, PlannedRace, evaluations_by_pilot
@@ -123,6 +123,7 @@ def _read_pilot(
         check_count("n_items", n_items, least=2)
     limits = None if bounds is None else check_bounds(bounds)
     table = score_table(pilot, arms)
+    check_n_columns(table)
     table = check_within(table, limits)
     table = without_gaps(table, missing, limits, chosen.lower_is_better)
     if len(table.items) < FEWEST_ITEMS:

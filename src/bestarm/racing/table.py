@@ -14,7 +14,16 @@ from bestarm.inputs.failures import Note
 from bestarm.inputs.groups import Groups
 from bestarm.inputs.items import Items, digest, shuffled
 from bestarm.inputs.options import OnError, Options, TableOptions, choose_algorithm, known_options
-from bestarm.inputs.tables import Missing, ScoreTable, by_group, check_within, score_table, table_bounds, without_gaps
+from bestarm.inputs.tables import (
+    Missing,
+    ScoreTable,
+    by_group,
+    check_n_columns,
+    check_within,
+    score_table,
+    table_bounds,
+    without_gaps,
+)
 from bestarm.racing.record import Record
 from bestarm.racing.replay import race_recorded
 from bestarm.racing.result import RaceResult
@@ -43,7 +52,8 @@ def race_table(
     Parameters
     ----------
     frame : a NumPy array (then ``arms`` names its columns), a pandas, polars or Arrow table, or a mapping of columns;
-        one row per item, one column per arm
+        one row per item, one column per arm, at most 2,000 of them (with another ``algorithm``, as many as it can
+        take); dates, complex numbers and texts that are no plain numbers raise ValueError
     bounds : the interval that all scores lie in; unless given, from the smallest to the largest score of the table
     missing : if cells are missing: ``"raise"`` an error; ``"worst"`` counts them as the worst score; ``"drop"`` uses
         only the rows without a missing cell
@@ -67,6 +77,8 @@ def race_table(
     check_count("seed", chosen.seed, least=0)
     check_flag("lower_is_better", chosen.lower_is_better)
     table = score_table(frame, arms, groups)
+    if chosen.algorithm is None:
+        check_n_columns(table)
     own = _bounds_of_test(table, chosen if bounds is None else replace(chosen, bounds=check_bounds(bounds)))
     table = check_within(table, own)
     whole = without_gaps(table, missing, own, chosen.lower_is_better)
