@@ -20,7 +20,7 @@ from bestarm.racing.settings import RaceSettings, start_game, unit_of
 from bestarm.racing.shape import Shape, shape_warning, shapes_of
 from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.state import RaceState
-from bestarm.racing.store import check_stored
+from bestarm.racing.store import StoredRace, check_stored
 
 
 def summarise(state: RaceState, arms: RaceArms) -> RaceResult[Any]:
@@ -160,22 +160,28 @@ def load_result(path: str | Path) -> RaceResult[str]:
         game = start_game(settings, len(stored.arms))
     except (ValueError, TypeError) as error:
         raise StoreError(f"the race in {path} cannot be shown: {error}") from error
-    record, names = stored.record, stored.arms
-    more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
-    del stored  # its record is as large as the race, and restored into another
-
-    def items_after(n_rounds: int) -> Iterator[str]:
-        if settings.pool is not None and n_rounds > settings.pool:
-            raise StoreError(f"its items were different: there is no item for round {settings.pool + 1} now")
-        left = [record.item(number) or "" for number in range(n_rounds + 1, record.n_rounds + 1)]
-        return islice(chain(left, more), None if settings.pool is None else settings.pool - n_rounds)
-
-    state = RaceState(game, settings, iter(()))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
-            state.restore(record, items_after)
+        state = _restored(game, settings, stored)
     except StoreError as error:
         raise StoreError(f"the race in {path} cannot be read: {error}") from error
-    del record
+    names = stored.arms
+    del stored  # the state has a record of its own, and each is as large as the race
     return summarise(state, RaceArms(names, names, names))
+
+
+def _restored(game: Game, settings: RaceSettings, stored: StoredRace) -> RaceState:
+    """The state of a stored race; its items are those of its record."""
+    record, pool = stored.record, settings.pool
+    more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
+
+    def items_after(n_rounds: int) -> Iterator[str]:
+        if pool is not None and n_rounds > pool:
+            raise StoreError(f"its items were different: there is no item for round {pool + 1} now")
+        left = [record.item(number) or "" for number in range(n_rounds + 1, record.n_rounds + 1)]
+        return islice(chain(left, more), None if pool is None else pool - n_rounds)
+
+    state = RaceState(game, settings, iter(()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
+        state.restore(record, items_after)
+    return state
