@@ -90,7 +90,7 @@ def write_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
     from bestarm.inputs.items import item_text, items_in_order
     from bestarm.racing.sqlite_store import SQLiteStore
 
-    items = range(n_rounds + 10) if kind == "pool" else None
+    items = range(4 * n_rounds) if kind == "pool" else None
     with bestarm.Race(range(n_arms), items=items, bounds=None if kind == "gaussian" else UNIT, store=path, delta=1e-9):
         pass
     store = SQLiteStore(path)
@@ -134,7 +134,7 @@ def resume(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
     """What a race that is continued does before its first evaluation, and its result."""
     import bestarm
 
-    items = range(n_rounds + 10) if kind == "pool" else None
+    items = range(4 * n_rounds) if kind == "pool" else None
     bounds = None if kind == "gaussian" else UNIT
     with bestarm.Race(range(n_arms), items=items, bounds=bounds, store=path, delta=1e-9) as one:
         assert one.state.game.n_rounds == n_rounds  # noqa: S101

@@ -1,9 +1,11 @@
 """The last place at which a falling function is not below zero, by a bisection that mostly knows what it would find."""
 
+import math
 from collections.abc import Callable
 
 MARGIN = 1e-8  # of a logarithm of wealth: beyond what the rounding of millions of rounds makes of it
-STEPS = 40
+STEPS = 25  # of the search for a root; a function with jumps may take more, and is bisected
+HUGE = 1e9
 
 
 def last_not_below(
@@ -36,34 +38,22 @@ def last_not_below(
 
 
 def _bracket(quick: Callable[[float], float], low: float, high: float, width: float) -> tuple[float, float]:
-    """Two places, close together, at which the function is above and below zero beyond doubt; infinite if there is none.
+    """Two places, close together where a root is found, at which the function is above and below zero beyond doubt."""
+    from scipy.optimize import brentq
 
-    By secants, with the weight of an end that stays halved (the Illinois rule).
-    """
-    above, below = quick(low), quick(high)
-    if not (above > MARGIN and below < -MARGIN):
-        return (low if above > MARGIN else -float("inf")), (high if below < -MARGIN else float("inf"))
-    for _ in range(STEPS):
-        share = above / (above - below) if above < float("inf") and below > -float("inf") else 0.5
-        x = low + (high - low) * min(max(share, 1e-3), 1.0 - 1e-3)
-        value = quick(x)
-        if abs(value) <= MARGIN or high - low <= width:
-            return _close(quick, x, low, high, width)
-        if value > 0.0:
-            low, above, below = x, value, below / 2.0
-        else:
-            high, below, above = x, value, above / 2.0
-    return low, high
+    if not quick(low) > MARGIN:
+        return -math.inf, high if quick(high) < -MARGIN else math.inf
+    if not quick(high) < -MARGIN:
+        return low, math.inf
 
+    def finite(x: float) -> float:
+        return min(max(quick(x), -HUGE), HUGE)
 
-def _close(quick: Callable[[float], float], root: float, low: float, high: float, width: float) -> tuple[float, float]:
-    """Places close to a root that was found, one on each side, if there they are beyond doubt."""
-    for near in (2 * width, 100 * width):
-        if low < root - near and quick(root - near) > MARGIN:
-            low = root - near
-            break
-    for near in (2 * width, 100 * width):
-        if root + near < high and quick(root + near) < -MARGIN:
-            high = root + near
-            break
-    return low, high
+    root = brentq(finite, low, high, xtol=width, maxiter=STEPS, disp=False)
+    below, above = low, high
+    for near in (4 * width, 256 * width):
+        if below == low and low < root - near and quick(root - near) > MARGIN:
+            below = root - near
+        if above == high and root + near < high and quick(root + near) < -MARGIN:
+            above = root + near
+    return below, above

@@ -199,7 +199,7 @@ class Record:
         return ByArm(rounds, arms, scores, n_arms)
 
     def blocks(self, last: int) -> Iterator[tuple[NDArray[np.intc], NDArray[np.float64]]]:
-        """The rounds up to the last in blocks of limited size: the arms that have rows there, and the scores as a table."""
+        """The rounds up to the last in blocks of limited size: the arms that have rows there, and their table."""
         first = 1
         while first <= last:
             end = last

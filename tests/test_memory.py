@@ -1,0 +1,250 @@
+"""What games, races and records keep is what was scored, and files are read without taking them at their word."""
+
+import math
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm import Race, StoreError, load_result
+from bestarm.algorithms import EliminationGame, PairwiseBAI
+from bestarm.comparisons import Betting
+from bestarm.comparisons.bisection import last_not_below
+from bestarm.comparisons.wealth import WealthEvidence
+from bestarm.racing.columns import Texts
+from bestarm.racing.record import Record
+
+K = 60
+
+
+def rows_of(n_rounds: int, n_arms: int = K) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Two good arms that nobody can tell apart among bad ones."""
+    level = np.append(np.full(n_arms - 2, 0.1), [0.9, 0.9])
+    return np.clip(level + np.random.default_rng(0).uniform(-0.1, 0.1, (n_rounds, n_arms)), 0.0, 1.0)
+
+
+def told(rows: Any) -> EliminationGame:
+    game = PairwiseBAI(1e-9, comparison=Betting()).start(rows.shape[1])
+    assert isinstance(game, EliminationGame)
+    for row in rows:
+        game.tell(row[game.ask()])
+    return game
+
+
+# --- games ------------------------------------------------------------------------------------------------------------
+
+
+def history_of(game: EliminationGame) -> Any:
+    assert isinstance(game.evidence, WealthEvidence)
+    return game.evidence.history
+
+
+def test_evidence_keeps_the_rewards_of_arms_that_were_queried() -> None:
+    game = told(rows_of(1000))
+    assert game.candidates == (K - 2, K - 1)
+    assert game.n_queries < 1000 * K / 8  # nearly all left soon
+    assert game.n_queries * 8 <= history_of(game).nbytes < game.n_queries * 16  # with room for more
+
+
+@pytest.mark.parametrize("keep", [1.0, 2.5])
+def test_the_history_of_a_game_does_not_depend_on_the_blocks_in_which_it_was_played(keep: float) -> None:
+    rng = np.random.default_rng(1)
+    rows = np.clip(rng.normal(np.linspace(0.2, 0.5, 12), 0.2, (3000, 12)), 0, 1)
+    algorithm = PairwiseBAI(0.05, comparison=Betting(), keep=keep)
+    one_by_one, in_blocks, at_once = (algorithm.start(12) for _ in range(3))
+    for row in rows:
+        if not one_by_one.finished:
+            one_by_one.tell(row[one_by_one.ask()])
+    used = 0
+    while not in_blocks.finished and used < len(rows):
+        used += in_blocks.play(rows[used : used + int(rng.integers(1, 200))])
+    at_once.play(rows)
+    counts = at_once.counts
+    assert len(set(counts.tolist())) > 5
+    for game in (one_by_one, in_blocks, at_once):
+        assert isinstance(game, EliminationGame)
+        assert game.counts.tolist() == counts.tolist()
+        assert history_of(game).nbytes < 16 * game.n_queries + 4000
+        for a in range(12):
+            for b in range(12):
+                n = min(counts[a], counts[b])
+                np.testing.assert_array_equal(history_of(game).differences(a, b), rows[:n, a] - rows[:n, b])
+
+
+# --- bounds on leads --------------------------------------------------------------------------------------------------
+
+
+def bisected(exact: Any, low: float, high: float, width: float) -> float:
+    if exact(low) < 0:
+        return low
+    while high - low > width:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if exact(middle) >= 0 else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-10])
+@pytest.mark.parametrize("slope", [1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("root", [-1.0, -0.3, 1 / 3, 2.0, -2.0])
+def test_the_quick_bisection_finds_what_the_slow_one_finds(root: float, slope: float, noise: float) -> None:
+    def exact(x: float) -> float:
+        return slope * (root - x) if x > -0.9 else math.inf
+
+    def quick(x: float) -> float:
+        return exact(x) + noise * math.sin(1e9 * x)
+
+    assert last_not_below(exact, quick, -1.0, 1.0, 1e-12) == bisected(exact, -1.0, 1.0, 1e-12)
+
+
+@pytest.mark.parametrize("pool", [None, 130, 10**6])
+@pytest.mark.parametrize("n", [1, 5, 60, 127])
+def test_bounds_are_those_of_a_slow_bisection(n: int, pool: int | None) -> None:
+    rng = np.random.default_rng(n)
+    betting = Betting(bounds=(0.0, 3.0), pool=pool)
+    kinds: tuple[Any, ...] = (3 * rng.uniform(-1, 1, n), 3.0 * rng.integers(-1, 2, n), np.zeros(n), np.full(n, 3.0))
+    for differences in kinds:
+        for log_threshold in (0.1, 3.0, 20.0):
+
+            def beyond(nu: float, given: Any = differences, threshold: float = log_threshold) -> float:
+                return betting.log_wealth(given, nu) - threshold
+
+            assert betting.lower_bound(differences, log_threshold) == bisected(beyond, -3.0, 3.0, 3e-12)
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def test_texts_come_back_as_they_were() -> None:
+    given = ["", "a", None, "Zoë", "\udcff", "b" * 200, None]
+    texts = Texts(given)
+    assert list(texts) == given
+    assert list(texts.first(4)) == given[:4]
+    more = Texts()
+    more.extend(["", "Zoë", "\udcff"])
+    more.extend(["a", ""])
+    assert list(more) == ["", "Zoë", "\udcff", "a", ""]
+    assert more == Texts(["", "Zoë", "\udcff", "a", ""])
+    assert more != Texts(["", "Zoë", "\udcff", "a", None])
+    assert more != "texts"
+
+
+def record_of(sets: list[list[int]]) -> Record:
+    record = Record()
+    for number, arms in enumerate(sets, start=1):
+        for place, arm in enumerate(arms, start=record.open(str(number), arms)):
+            record.fill(place, number + arm / 100)
+    return record
+
+
+SETS = [[0, 1, 2, 3], [0, 1, 2, 3], [1, 3], [0, 3], [0, 3], [3], [0, 1, 2, 3]]
+
+
+def test_a_record_says_where_its_arms_change() -> None:
+    assert record_of(SETS).changes() == [3, 4, 6, 7]
+    assert record_of([]).changes() == []
+    assert record_of(SETS[:1]).changes() == []
+
+
+def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table() -> None:
+    record = record_of(SETS)
+    table, by_arm = record.dense(1, 7, 4), record.by_arm(7, 4)
+    for a in range(4):
+        known = ~np.isnan(table[:, a])
+        np.testing.assert_array_equal(by_arm.of(a)[0], np.flatnonzero(known))
+        np.testing.assert_array_equal(by_arm.of(a)[1], table[known, a])
+        for b in range(4):
+            both = np.logical_not(np.isnan(table[:, [a, b]]).any(axis=1, keepdims=True)[:, 0])
+            np.testing.assert_array_equal(by_arm.shared(a, b)[0], np.flatnonzero(both))
+            np.testing.assert_array_equal(by_arm.table(a, b, 7), table[both][:, [a, b]])
+            np.testing.assert_array_equal(by_arm.table(a, b, 4), table[:4][both[:4]][:, [a, b]])
+
+
+@pytest.mark.parametrize("cells", [1, 8, 13, 1000])
+def test_blocks_of_a_record_hold_its_table_whatever_their_size(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestarm.racing.record.CELLS", cells)
+    found = np.full((7, 4), np.nan)
+    begun = 0
+    for arms, scores in record_of(SETS).blocks(7):
+        assert scores.size <= max(cells, 4)
+        found[begun : begun + len(scores), arms] = scores
+        begun += len(scores)
+    np.testing.assert_array_equal(found, record_of(SETS).dense(1, 7, 4))
+
+
+def test_results_from_blocks_and_from_one_table_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bestarm.report.pairing import pairing
+
+    scores = np.clip(np.random.default_rng(0).normal(np.linspace(0.3, 0.5, 6), 0.2, (2000, 6)), 0, 1)
+    result = bestarm.race_table(scores)
+    whole = pairing(result)
+    monkeypatch.setattr("bestarm.racing.record.CELLS", 100)
+    parts = pairing(result)
+    np.testing.assert_allclose(parts.correlation, whole.correlation, atol=1e-12)
+    assert parts.without == whole.without
+
+
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
+def test_what_is_said_of_a_race_takes_no_table_of_all_rounds_and_arms(bounds: Any, tmp_path: Path) -> None:
+    rows, n_arms = rows_of(400, 50), 50
+    race = Race(range(n_arms), bounds=bounds, delta=1e-9)
+    for row in rows:
+        for todo in race.ask():
+            race.tell(todo, {arm: row[arm] for arm in todo.arms})
+    result = race.result()
+    assert set(result.outcome.candidates) == {n_arms - 2, n_arms - 1}
+    assert result.n_evaluations < 400 * n_arms / 5
+    str(result)
+    result.to_json()
+    result.to_html(tmp_path / "page.html")
+    assert "scores" not in vars(result)  # made when somebody asks for it
+    assert result.scores.shape == (400, n_arms)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="store")
+def _store(tmp_path: Path) -> Path:
+    with Race(["a", "b", "c"], store=tmp_path / "race.sqlite") as race:
+        for number in range(12):
+            for todo in race.ask():
+                race.tell(todo, {arm: float(number % 3 == k) for k, arm in enumerate(todo.arms)})
+    return tmp_path / "race.sqlite"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE rounds SET asked = 'three' WHERE round = 4",
+        "UPDATE rounds SET asked = 2.5 WHERE round = 4",
+        "UPDATE rounds SET asked = -1 WHERE round = 4",
+        "UPDATE rounds SET asked = 4 WHERE round = 12",
+        "UPDATE rounds SET asked = 9000000000000000000 WHERE round = 12",
+        "UPDATE rounds SET item = x'ff' WHERE round = 4",
+        "UPDATE scores SET score = 'much' WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET score = x'00' WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET score = 9e999 WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET failure = x'00' WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET arm = 3 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET arm = 'c' WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET arm = 9000000000 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET arm = -1 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET round = 900 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET round = 'last' WHERE round = 12 AND arm = 2",
+        "UPDATE rounds SET round = 100000000 WHERE round = 12",
+        "UPDATE rounds SET round = 9000000000000000000 WHERE round = 12",
+        "INSERT INTO eliminations VALUES (7, 1, 0, 0.5, NULL)",
+    ],
+)
+def test_numbers_in_a_file_that_no_race_has_written_are_refused(statement: str, store: Path) -> None:
+    load_result(store)
+    with closing(sqlite3.connect(store)) as connection:
+        assert connection.execute(statement).rowcount == 1
+        connection.commit()
+    for attempt in (lambda: load_result(store), lambda: Race(["a", "b", "c"], store=store)):
+        with pytest.raises(StoreError, match="is damaged"):
+            attempt()
