@@ -22,7 +22,7 @@ from bestarm.inputs.items import item_text
 from bestarm.inputs.tables import ScoreTable, score_table
 from bestarm.racing.execution import Pausing
 from bestarm.racing.record import Record
-from bestarm.report.verdict import guarantee
+from bestarm.report.guarantee import guarantee
 from bestarm.testing import ConformanceError
 from bestarm.testing.playing import every_query_counts_once
 from bestarm.testing.trial import Trial

@@ -21,8 +21,9 @@ from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.cli import app
 from bestarm.comparisons import Betting, EmpiricalBernstein, StudentMixture
 from bestarm.errors import EvaluationError, StoreError
+from bestarm.report.guarantee import guarantee
 from bestarm.report.page import page
-from bestarm.report.verdict import guarantee, sentences
+from bestarm.report.verdict import sentences
 from naive import Matrix
 from statistics_helpers import contradicts
 

@@ -22,7 +22,8 @@ PUBLIC = {
         PairwiseBAI Reason VarianceRace
         """,
     racing: """
-        ArmRecord Disqualification FailureCount ForPopulation RaceSettings Record RoundRow ScoreRow Shape Standing Store
+        ArmRecord Breakdown Disqualification FailureCount ForPopulation Outage RaceSettings Record RoundRow
+        ScoreRow Shape Standing Store
         StoredRace
         """,
     simulation: "Simulation simulate",

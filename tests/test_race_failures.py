@@ -221,8 +221,9 @@ def test_when_all_candidates_fail_in_one_round_there_is_no_winner(
 ) -> None:
     bad: Bad = {(0, 1): BOOM, (1, 3): BOOM, (1, 4): BOOM} if len(bad_arms) == 2 else {}
     evaluate = failing(bounded_rows(0), bad | {(5, arm): BOOM for arm in bad_arms})
-    with pytest.raises(EvaluationError, match="no candidate is left that could be evaluated: evaluate"):
-        in_turn(evaluate, bounds=(0, 1), on_error="disqualify", rounds_in_flight=rounds_in_flight)
+    result = in_turn(evaluate, bounds=(0, 1), on_error="disqualify", rounds_in_flight=rounds_in_flight)
+    assert (result.reason, result.best, result.n_rounds) == ("outage", None, 5)
+    assert len(result.candidates) == len(bad_arms)
 
 
 def test_the_only_arm_that_can_be_evaluated_wins() -> None:

@@ -1,69 +1,147 @@
 """Refusals that name the parameter, the rule and the value."""
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
+LARGEST, SMALLEST = 1e150, 1e-150
+SMALLEST_DELTA = 1e-200  # shared out among millions of tests it is still above zero
+LONGEST = 10**300  # whole numbers that files hold, and that nobody counts up to
+LARGEST_COUNT = 2**62  # compiled code counts in 64 bits
+MOST_ARMS = 10**7  # more than any memory holds pairs of
+MOST_IN_FLIGHT = 10_000  # rounds: all of them are in memory at once
+LONGEST_TIMEOUT = 1e6  # seconds, 11 days: no system waits for much longer
+FEWEST_BETWEEN = 1000  # numbers that floating point must tell apart between two bounds
+
 
 def _is_real(value: object) -> bool:
-    """Whether something is a number, and not a text or a flag."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    """Whether something is a number that a float can hold, and not a text or a flag."""
+    if isinstance(value, bool) or not isinstance(
+        value, int | float | np.integer | np.float32
+    ):  # compiled code has no other
+        return False
+    return not isinstance(value, int) or abs(value) <= sys.float_info.max
 
 
 def check_open_unit(name: str, value: float) -> None:
     """Refuse a probability outside the open interval (0, 1)."""
     if not (_is_real(value) and 0.0 < value < 1.0):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {_shown(value)}")
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a share outside [0, 1)."""
     if not (_is_real(value) and 0.0 <= value < 1.0):
-        raise ValueError(f"{name} must be a number from 0 to below 1, got {value!r}")
+        raise ValueError(f"{name} must be a number from 0 to below 1, got {_shown(value)}")
 
 
 def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
     hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
     if not (_is_real(delta) and 0.0 < delta < 1.0):
-        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta!r}{hint}")
+        raise ValueError(f"delta must lie strictly between 0 and 1, got {_shown(delta)}{hint}")
+    if float(delta) < SMALLEST_DELTA:
+        raise ValueError(f"delta must be at least {SMALLEST_DELTA:g}, got {delta!r}")
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a finite number above zero."""
     if not (_is_real(value) and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+        raise ValueError(f"{name} must be a finite number above 0, got {_shown(value)}")
+
+
+def check_timeout(name: str, seconds: float) -> None:
+    """Refuse seconds that nobody can wait for."""
+    check_positive(name, seconds)
+    if float(seconds) > LONGEST_TIMEOUT:
+        raise ValueError(f"{name} must be at most {LONGEST_TIMEOUT:,.0f} seconds, got {seconds!r}")
 
 
 def check_at_least(name: str, value: float, least: float) -> None:
     """Refuse what is not a finite number of at least ``least``."""
     if not (_is_real(value) and math.isfinite(value) and value >= least):
-        raise ValueError(f"{name} must be a finite number of at least {least}, got {value!r}")
+        raise ValueError(f"{name} must be a finite number of at least {least}, got {_shown(value)}")
 
 
-def check_count(name: str, value: int, least: int = 1) -> int:
-    """A whole number of at least ``least``, as an int; anything else is refused."""
+def check_lead(name: str, value: float) -> None:
+    """Refuse what cannot be a difference of scores, or is too small or too large for floating point; 0 is one."""
+    check_at_least(name, value, 0)
+    if value and not SMALLEST <= float(value) <= LARGEST:
+        raise ValueError(f"{name} must be 0, or a number from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
+
+
+def check_count(name: str, value: int, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """A whole number from ``least`` to ``most``, as an int; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {_shown(value)}")
+    if value > most:
+        limit = f"{most:,}" if most <= LARGEST_COUNT else f"{float(most):g}"
+        raise ValueError(f"{name} must be a whole number of at most {limit}, got {_shown(value)}")
     return int(value)
+
+
+def check_seed(seed: int) -> int:
+    """A seed, as an int."""
+    return check_count("seed", seed, least=0, most=LONGEST)
+
+
+def check_in_flight(value: int) -> int:
+    """How many rounds may be in flight, as an int."""
+    return check_count("rounds_in_flight", value, most=MOST_IN_FLIGHT)
+
+
+def check_arm(arm: int, n_arms: int) -> int:
+    """The number of an arm of a game, as an int."""
+    if check_count("arm", arm, least=0) >= n_arms:
+        raise ValueError(f"there is no arm {arm}: arms are numbered from 0 to {n_arms - 1}")
+    return int(arm)
+
+
+def _shown(value: object) -> str:
+    """A value in a message: numbers of thousands of digits cannot even be written."""
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return f"a number of more than {30 if abs(value) < 10**100 else 100} digits"
+    try:
+        text = repr(value)
+    except ValueError:  # such a number inside
+        return f"a {type(value).__name__} of numbers that are too long to be written"
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def check_n_arms(n_arms: int) -> None:
     """Refuse a game of fewer than two arms."""
     if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
-        raise ValueError(f"there must be at least two arms to compare, got n_arms={n_arms!r}")
+        raise ValueError(f"there must be at least two arms to compare, got n_arms={_shown(n_arms)}")
+    if n_arms > MOST_ARMS:
+        raise ValueError(f"there must be at most {MOST_ARMS:,} arms to compare, got n_arms={_shown(n_arms)}")
+
+
+def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """An array of floats of any shape; what cannot be one is refused by name."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(f"{name} must lie within ±{LARGEST:g}, got {_shown(values)}") from error
 
 
 def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """A float64 vector of finite numbers, one per arm, of at least two arms."""
-    vector = np.array(values, dtype=np.float64)
+    vector = floats(name, values)
     if vector.ndim != 1:
         raise ValueError(f"{name} must be a vector with one entry per arm, got shape {vector.shape}")
     check_n_arms(vector.size)
-    refuse_first(name, vector, ~np.isfinite(vector), "must be finite")
+    refuse_beyond(name, vector)
     return vector
+
+
+def refuse_beyond(name: str, values: NDArray[np.float64]) -> None:
+    """Refuse the first number that is not finite, or too large to be squared."""
+    refuse_first(name, values, ~np.isfinite(values), "must be finite")
+    refuse_first(name, values, np.abs(values) > LARGEST, f"must lie within ±{LARGEST:g}")
 
 
 def refuse_first(name: str, values: NDArray[np.float64], bad: NDArray[np.bool_], rule: str) -> None:
@@ -96,7 +174,7 @@ def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.in
 def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {_shown(value)}")
 
 
 def check_text(name: str, value: str) -> None:
@@ -114,15 +192,15 @@ def check_mapping(name: str, value: object, of_what: str) -> None:
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a word that is not among the choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}")
 
 
 def finite_tuple(name: str, values: ArrayLike) -> tuple[float, ...]:
     """The numbers as a tuple of floats, so that settings can be hashed; at least one, all finite."""
-    vector = np.array(values, dtype=np.float64)
+    vector = floats(name, values)
     if vector.ndim != 1 or vector.size == 0:
         raise ValueError(f"{name} must be a sequence of at least one number, got shape {vector.shape}")
-    refuse_first(name, vector, ~np.isfinite(vector), "must be finite")
+    refuse_beyond(name, vector)
     return tuple(vector.tolist())
 
 
@@ -134,6 +212,7 @@ def normalised_weights(weights: ArrayLike, size: int) -> tuple[float, ...]:
     refuse_first("weights", vector, vector <= 0, "must be above 0")
     total = float(vector.sum())
     scaled = vector if abs(total - 1.0) <= 1e-12 else vector / total  # once scaled they stay as they are
+    refuse_first("weights", vector, scaled < SMALLEST, "must not differ so much that one of them vanishes")
     return tuple(scaled.tolist())
 
 
@@ -152,6 +231,19 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
         pair = tuple(bounds)
     except TypeError:
         pair = ()
-    if len(pair) != 2 or not all(_is_real(bound) and math.isfinite(bound) for bound in pair) or not pair[0] < pair[1]:
-        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {bounds!r}")
-    return float(pair[0]), float(pair[1])
+    if (
+        len(pair) != 2
+        or not all(_is_real(bound) and math.isfinite(bound) for bound in pair)
+        or not float(pair[0]) < float(pair[1])
+    ):
+        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {_shown(bounds)}")
+    low, high = float(pair[0]), float(pair[1])
+    size = max(abs(low), abs(high))
+    if size > LARGEST:
+        raise ValueError(f"bounds must lie within ±{LARGEST:g}, got ({low:g}, {high:g}): give scores in another unit")
+    if high - low < max(SMALLEST, FEWEST_BETWEEN * sys.float_info.epsilon * size):
+        raise ValueError(
+            f"bounds are too close together for floating point, got ({low!r}, {high!r}): give scores in another unit, "
+            "or subtract what they have in common"
+        )
+    return low, high

@@ -35,4 +35,4 @@ class StoreError(BestarmError):
 
 
 class AssumptionWarning(UserWarning):
-    """The scores do not look like what the test assumes. The warnings of a race are also in ``result.warnings``."""
+    """The scores do not look like what the test assumes: also in ``result.warnings``. Or the first ones all failed."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game
 from bestarm.arms import Arms, PoolArms
-from bestarm.checks import check_count, check_open_unit
+from bestarm.checks import check_count, check_open_unit, check_seed
 from bestarm.comparisons.boundary import CHUNK
 from bestarm.values import equal_values
 
@@ -208,7 +208,7 @@ def simulate(
 
     """
     check_count("repetitions", repetitions)
-    check_count("seed", seed, least=0)
+    check_seed(seed)
     batches = np.array_split(np.arange(repetitions), min(repetitions, MOST_BATCHES))
     if executor is not None:
         parts = _gather([executor.submit(_play_batch, algorithm, arms, seed, batch) for batch in batches], progress)

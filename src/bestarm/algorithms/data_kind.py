@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.checks import LARGEST
 from bestarm.errors import AssumptionWarning
 
-LARGEST = float(np.finfo(np.float64).max)
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10
 SMALL_SPREAD = 0.05
@@ -89,4 +89,6 @@ def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None,
     bad = ~((rows >= low) & (rows <= high))
     r, arm = (int(index) for index in np.argwhere(bad)[0])
     rule = "be finite" if bounds is None else f"be finite and lie in [{low:g}, {high:g}]"
+    if bounds is None and np.isfinite(rows[r, arm]):
+        rule = f"lie within ±{LARGEST:g}"
     raise ValueError(f"rewards must {rule}, got {float(rows[r, arm])!r} for arm {arm} in round {n_rounds + r + 1}")

@@ -9,7 +9,7 @@ from bestarm.algorithms.data_kind import DataWatch
 from bestarm.algorithms.game import Arms, Game, Rewards
 from bestarm.algorithms.statements import Elimination, Guarantee, Reason
 from bestarm.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON
-from bestarm.checks import check_count
+from bestarm.checks import check_arm, check_count
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal
 
 
@@ -128,11 +128,11 @@ class EliminationGame(Game):
 
     def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
         """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept."""
-        return self.evidence.lead_bound(a, b, simultaneous)
+        return self.evidence.lead_bound(check_arm(a, self.n_arms), check_arm(b, self.n_arms), simultaneous)
 
     def lead_seen(self, a: int, b: int) -> float:
         """By how much arm a is ahead of arm b on the rounds that both shared."""
-        seen = self.evidence.lead(a, b)
+        seen = self.evidence.lead(check_arm(a, self.n_arms), check_arm(b, self.n_arms))
         return super().lead_seen(a, b) if seen is None else seen
 
     def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
-from bestarm.checks import check_arms, check_count, check_n_arms, whole_numbers
+from bestarm.checks import check_arm, check_arms, check_count, check_n_arms, whole_numbers
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
@@ -159,12 +159,14 @@ class Game:
         Each side has the level of one test of an elimination, ``delta / (K - 1)``; or ``simultaneous`` with all pairs,
         as `intervals`. None where no statistics of differences are kept.
         """
+        a, b = check_arm(a, self.n_arms), check_arm(b, self.n_arms)
         low, below = self.lead_bound(a, b, simultaneous), self.lead_bound(b, a, simultaneous)
         return None if low is None or below is None else Lead(self.lead_seen(a, b), low, -below)
 
     def lead_seen(self, a: int, b: int) -> float:
         """By how much arm a is ahead of arm b, as far as it was seen: in means, or in wins if these are compared."""
-        return float(self.means[a] - self.means[b])
+        means = self.means
+        return float(means[check_arm(a, self.n_arms)] - means[check_arm(b, self.n_arms)])
 
     def intervals(self) -> Intervals | None:
         """Simultaneous intervals for all leads, ``[a, b]`` of arm a over arm b, at all times together, at level delta.

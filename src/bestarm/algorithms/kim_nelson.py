@@ -9,7 +9,7 @@ from bestarm.algorithms.elimination import EliminationGame
 from bestarm.algorithms.game import Game
 from bestarm.algorithms.statements import Guarantee
 from bestarm.board import PairRule
-from bestarm.checks import check_count, check_delta, check_n_arms, check_positive
+from bestarm.checks import check_count, check_delta, check_lead, check_n_arms, check_positive
 from bestarm.comparisons.boundary import BoundaryEvidence
 from bestarm.comparisons.evidence import GAUSSIAN
 from bestarm.values import shortest_call
@@ -78,6 +78,7 @@ class KimNelson:
     def __post_init__(self) -> None:
         check_delta(self.delta)
         check_positive("indifference_zone", self.indifference_zone)
+        check_lead("indifference_zone", self.indifference_zone)
         check_count("min_rounds", self.min_rounds, least=2)
 
     __repr__ = shortest_call

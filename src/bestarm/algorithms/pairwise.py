@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from bestarm.algorithms.elimination import check_budget, comparison_game
 from bestarm.algorithms.game import Game
-from bestarm.checks import check_at_least, check_delta, check_n_arms
+from bestarm.checks import check_at_least, check_delta, check_lead, check_n_arms
 from bestarm.comparisons import Comparison, Goal, StudentMixture
 from bestarm.comparisons.checks import check_epsilon, check_role
 from bestarm.values import shortest_call
@@ -64,7 +64,7 @@ class PairwiseBAI:
         check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_epsilon(self.epsilon, self.comparison)
-        check_at_least("indifference_zone", self.indifference_zone, 0)
+        check_lead("indifference_zone", self.indifference_zone)
         check_budget(self.max_rounds, self.max_queries)
 
     __repr__ = shortest_call

@@ -23,6 +23,7 @@ class Reason(StrEnum):
     BUDGET = "budget"  # the next round would exceed the budget
     RAN_OUT_OF_ITEMS = "ran out of items"  # the stream of items ended
     INTERRUPTED = "interrupted"  # by Ctrl-C
+    OUTAGE = "outage"  # no candidate could be evaluated in a round
     RUNNING = "running"  # not ended yet
 
     @property

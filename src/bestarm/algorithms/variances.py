@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import check_n_arms, finite_vector, refuse_first
+from bestarm.checks import LARGEST, SMALLEST, check_n_arms, finite_vector, floats, refuse_first
 
 KnownVariances = float | tuple[float, ...]
 
@@ -22,7 +22,9 @@ class _Settings(Protocol):
 
 def check_variances(settings: _Settings) -> None:
     """Refuse variances that are not finite and at least 0; keep them as numbers, so that settings can be hashed."""
-    values = np.asarray(settings.variances, dtype=np.float64)
+    values = floats("variances", settings.variances)
+    if (((values > 0) & (values < SMALLEST)) | (np.isfinite(values) & (values > LARGEST))).any():
+        raise ValueError(f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {settings.variances!r}")
     if values.ndim == 0:
         refuse_first("variances", values[None], ~(np.isfinite(values[None]) & (values[None] >= 0)), _RULE)
         object.__setattr__(settings, "variances", float(values))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms.law import JointLaw
-from bestarm.checks import check_count, check_n_arms, finite_vector, refuse_first
+from bestarm.checks import check_count, check_n_arms, finite_vector, refuse_beyond, refuse_first
 
 # A covariance may miss positive semi-definiteness by rounding only: this share of its largest eigenvalue.
 EIGENVALUE_TOLERANCE = 1e-10
@@ -37,7 +37,7 @@ class GaussianArms(JointLaw):
         sigma = np.array(covariance, dtype=np.float64)
         if sigma.shape != (mu.size, mu.size):
             raise ValueError(f"covariance must have shape ({mu.size}, {mu.size}) to match means, got {sigma.shape}")
-        refuse_first("covariance", sigma, ~np.isfinite(sigma), "must be finite")
+        refuse_beyond("covariance", sigma)
         asymmetry = np.abs(sigma - sigma.T)
         if asymmetry.max() > EIGENVALUE_TOLERANCE * np.abs(sigma).max():
             i, j = (int(index) for index in np.unravel_index(asymmetry.argmax(), sigma.shape))

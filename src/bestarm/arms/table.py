@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms.law import JointLaw
-from bestarm.checks import check_n_arms, refuse_first
+from bestarm.checks import check_n_arms, floats, refuse_beyond
 
 
 class TableArms(JointLaw):
@@ -25,11 +25,11 @@ class TableArms(JointLaw):
     """
 
     def __init__(self, scores: ArrayLike) -> None:
-        table = np.array(scores, dtype=np.float64)
+        table = floats("scores", scores)
         if table.ndim != 2 or table.shape[0] < 1:
             raise ValueError(f"scores must be a table with at least one row, got shape {table.shape}")
         check_n_arms(table.shape[1])
-        refuse_first("scores", table, ~np.isfinite(table), "must be finite")
+        refuse_beyond("scores", table)
         table.setflags(write=False)
         self.scores = table
         super().__init__(table.mean(axis=0), np.atleast_2d(np.cov(table, rowvar=False, bias=True)))

@@ -133,6 +133,8 @@ def exit_code(result: RaceResult[Any]) -> int:
     """What the end of a race is for a script."""
     if result.reason == "interrupted":
         return INTERRUPTED
+    if result.outage is not None or result.breakdown is not None:
+        return FAILED
     return ANSWERED if result.answered else UNDECIDED
 
 
@@ -150,7 +152,7 @@ def write_page(result: RaceResult[Any], page: WantedFile) -> None:
 def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
     """Say how a saved race goes on that has no answer yet."""
     used_up = result.reason == "ran out of items" and result.settings.items == "pool"
-    if store is not None and not result.answered and not used_up:
+    if store is not None and not result.reason.answers and not used_up:
         more = " --max-evaluations TOTAL" if result.reason == "budget" else ""
         remark(f"to continue: bestarm resume {shlex.quote(str(store))}{more}")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bestarm.checks import check_count, check_delta
+from bestarm.checks import check_delta, check_seed
 from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, hint_to_continue
 from bestarm.cli.options import Delta, MaxEvaluations, Output, Seed, grouped
 from bestarm.cli.outputs import PICTURE, WantedFile, files_of_store, wanted_page
@@ -34,7 +34,7 @@ def demo(
     store = output / "race.sqlite"
     with clear_errors():
         check_delta(delta)
-        check_count("seed", seed, least=0)
+        check_seed(seed)
         output.mkdir(parents=True, exist_ok=True)
         picture = WantedFile(output / "race.png", PICTURE, files_of_store(store), shown.overwrite)
         picture.check()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from bestarm.checks import check_count
+from bestarm.checks import check_count, check_seed
 from bestarm.cli.app import RESEARCH, app, clear_errors
 from bestarm.cli.options import Delta, Overwrite
 from bestarm.cli.outputs import PICTURE, WantedFile, table_of
@@ -31,7 +31,7 @@ class SideOption(StrEnum):
 
 def _check(repetitions: int, seed: int) -> None:
     check_count("repetitions", repetitions, least=2)
-    check_count("seed", seed, least=0)
+    check_seed(seed)
 
 
 def _check_files(folder: Path, name: str, records: type, overwrite: bool) -> None:

@@ -8,7 +8,7 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 import bestarm
-from bestarm.checks import check_count
+from bestarm.checks import check_count, check_seed
 from bestarm.cli.app import RESEARCH, app, clear_errors
 from bestarm.cli.options import Overwrite
 from bestarm.cli.outputs import WantedFile, table_of
@@ -32,7 +32,7 @@ def validate(
 
     with clear_errors():
         check_count("games", games)
-        check_count("seed", seed, least=0)
+        check_seed(seed)
         if unknown := set(arms) - set(study.HORIZON):
             raise ValueError(f"arms must be among {', '.join(map(str, study.HORIZON))}, got {min(unknown)}")
         output.mkdir(parents=True, exist_ok=True)

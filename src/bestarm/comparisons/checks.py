@@ -1,6 +1,6 @@
 """Refusals of comparisons that do not go with an algorithm."""
 
-from bestarm.checks import check_at_least
+from bestarm.checks import check_lead
 from bestarm.comparisons.evidence import Comparison, Role
 
 
@@ -35,7 +35,7 @@ def check_adapts(comparison: Comparison) -> None:
 
 def check_epsilon(epsilon: float, comparison: Comparison) -> None:
     """Refuse a tolerance that is below 0, or that the comparison cannot show."""
-    check_at_least("epsilon", epsilon, 0)
+    check_lead("epsilon", epsilon)
     if epsilon > 0 and not comparison.supports_epsilon:
         raise ValueError(f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {comparison}")
 

@@ -27,17 +27,27 @@ class RaceArms:
         raise ValueError(f"there is no arm {label!r}: the arms are {first_names(self.names)}")
 
 
+def hint_for_set(given: object) -> str:
+    """What to give in place of a set; nothing for other objects."""
+    of_set = isinstance(given, set | frozenset)
+    return ": the order of a set changes from run to run, give a list, such as sorted(...) of it" if of_set else ""
+
+
 def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
         kinds = "a sequence, or a mapping of names to what evaluate is given"
-        raise TypeError(f"arms must be {kinds}, got {short(repr(arms))}")
+        raise TypeError(f"arms must be {kinds}, got {short(repr(arms))}{hint_for_set(arms)}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
     names = tuple(map(label_text, labels))
     for arm, name in enumerate(names):
         if not name.strip() or labels[arm] is None:
             raise ValueError(f"every arm must have a name, but arm {arm} is {labels[arm]!r}")
+        if isinstance(labels[arm], set | frozenset):
+            raise TypeError(
+                f"arm {arm} is a set, whose text changes from run to run: give arms as a mapping, {{'name': ..., ...}}"
+            )
         if ADDRESS.search(name) or name == "<lambda>":
             raise ValueError(
                 f"arm {arm} has no name of its own ({short(name)}): give arms as a mapping, {{'name': ..., ...}}"

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import check_count, check_flag
-from bestarm.inputs.arms import ADDRESS
+from bestarm.checks import check_flag, check_seed
+from bestarm.inputs.arms import ADDRESS, hint_for_set
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.text_files import lines_of, read_text, read_text_file
@@ -53,7 +53,7 @@ def items_in_order(
 
     With ``replace`` the items of a sequence are drawn again and again; with ``groups`` a round has a whole group.
     """
-    check_count("seed", seed, least=0)
+    check_seed(seed)
     if replace is not None:
         check_flag("replace", replace)
     if replace and not hasattr(items, "__len__"):
@@ -64,7 +64,8 @@ def items_in_order(
     if items is None:
         return Items("seeds", fresh_seeds(seed))
     if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
-        raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
+        got = f"{short(repr(items))}{hint_for_set(items)}"
+        raise TypeError(f"items must be a list or another sequence, or an iterator, got {got}")
     if not hasattr(items, "__len__"):
         if not isinstance(items, Iterable):
             raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
@@ -115,9 +116,27 @@ def full_text(item: Any) -> str:
     if type(item) is int:  # seeds, one per round
         return str(item)
     try:
-        return json.dumps(item, sort_keys=True, ensure_ascii=False)
+        return json.dumps(item, sort_keys=True, ensure_ascii=False, default=_not_json)
+    except SetError:
+        raise
     except (TypeError, ValueError):
         return ADDRESS.sub("", repr(item))
+
+
+class SetError(TypeError):
+    """An item that is a set, or has one in it."""
+
+
+def _not_json(part: Any) -> Any:
+    """Refuse sets: their order changes from run to run, and a race that is continued would not know them again."""
+    if isinstance(part, set | frozenset):
+        raise SetError(f"an item must not be a set, whose order changes from run to run: give {_sorted(part)} instead")
+    raise TypeError
+
+
+def _sorted(part: Any) -> str:
+    """A set in the form that is wanted, for a message."""
+    return short(repr(tuple(sorted(part, key=repr))))
 
 
 def item_text(item: Any) -> str:

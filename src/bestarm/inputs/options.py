@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
-from bestarm.checks import check_at_least, check_bounds, check_choice, check_count, check_delta
+from bestarm.checks import check_bounds, check_choice, check_count, check_delta, check_lead
 from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
 from bestarm.comparisons.checks import check_adapts, check_comparison
 from bestarm.comparisons.evidence import Criterion
@@ -112,8 +112,8 @@ def checked_aim(options: Options) -> tuple[float, float, float]:
     if delta > MOST_DELTA:
         sure = "delta is the accepted probability of a wrong answer, at most 0.5 in a race"
         raise ValueError(f"{sure}, got {delta!r}: for 95% certainty give 0.05")
-    check_at_least("epsilon", epsilon, 0)
-    check_at_least("indifference_zone", zone, 0)
+    check_lead("epsilon", epsilon)
+    check_lead("indifference_zone", zone)
     return delta, epsilon, zone
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bestarm.checks import check_choice, check_positive
+from bestarm.checks import check_choice, check_timeout
 from bestarm.inputs.items import full_text
 from bestarm.inputs.processes import KEPT, run_program
 from bestarm.inputs.scores import PlainError, ScoredError
@@ -153,7 +153,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         check_choice("score", self.score, get_args(Measured))
-        check_positive("timeout", self.timeout)
+        check_timeout("timeout", self.timeout)
 
     def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
         """The commands by name, split into words as a shell would, without any other shell features."""

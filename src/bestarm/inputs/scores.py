@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bestarm.checks import rounding_of
+from bestarm.checks import LARGEST, rounding_of
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
 from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import item_text
@@ -101,6 +101,9 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
         return EvaluationError(f"{named(name, item)} returned {short(repr(value))}, which is not a number")
     if not math.isfinite(score):
         return EvaluationError(f"{named(name, item)} returned {score}: a score must be a finite number")
+    if abs(score) > LARGEST:
+        beyond = f"a score must lie within ±{LARGEST:g} (give scores in another unit)"
+        return EvaluationError(f"{named(name, item)} returned {score!r}: {beyond}")
     return score if bounds is None or bounds[0] <= score <= bounds[1] else _beyond(score, bounds, name, item)
 
 

@@ -8,10 +8,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import check_choice, rounding_of
+from bestarm.checks import LARGEST, check_choice, rounding_of
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.cells import as_numbers, column_scores, unmasked
 from bestarm.inputs.groups import Groups, group_labels, members
+from bestarm.inputs.items import full_text
 from bestarm.inputs.texts import counted, first_names, legible, short
 from bestarm.values import equal_values
 
@@ -38,14 +39,13 @@ class ScoreTable:
         return f"<scores of {counted(len(self.arms), 'arm')} on {counted(len(self.items), 'item')}>"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", tuple(self.arms))
-        object.__setattr__(self, "items", tuple(self.items))
+        object.__setattr__(self, "arms", race_arms(self.arms).names)  # refuses empty, duplicated or single names
+        object.__setattr__(self, "items", tuple(map(full_text, self.items)))
         numbers = as_numbers(np.asarray(self.scores), "scores hold")
         scores = np.asarray(self.scores, dtype=np.float64) if numbers is None else numbers
         object.__setattr__(self, "scores", scores)
         if self.groups is not None:
             object.__setattr__(self, "groups", tuple(group_labels(self.items, self.groups)))
-        race_arms(self.arms)  # refuses empty, duplicated or single names
         if self.scores.shape != (len(self.items), len(self.arms)):
             shape = f"{len(self.items)} items and {len(self.arms)} arms"
             raise ValueError(
@@ -53,13 +53,12 @@ class ScoreTable:
             )
         if len(self.items) == 0:
             raise ValueError("the table has no rows: there must be one for each item")
-        wrong = np.argwhere(np.isinf(self.scores))
+        wrong = np.argwhere(np.abs(self.scores) > LARGEST)
         if wrong.size:
             row, column = (int(place) for place in wrong[0])
-            item, arm = legible(str(self.items[row])), short(str(self.arms[column]))
-            raise ValueError(
-                f"scores must be finite, got {self.scores[row, column]} in row {row + 1} ({item}), column {arm!r}"
-            )
+            score, item, arm = self.scores[row, column], legible(self.items[row]), short(self.arms[column])
+            rule = f"lie within ±{LARGEST:g}" if np.isfinite(score) else "be finite"
+            raise ValueError(f"scores must {rule}, got {score} in row {row + 1} ({item}), column {arm!r}")
 
 
 def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Groups | None = None) -> ScoreTable:
@@ -124,7 +123,7 @@ def _ungrouped(frame: Any, arms: Sequence[str] | None) -> ScoreTable:
 
 def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
     scores = _scores_of_array(array, arms)
-    names = [str(k) for k in range(scores.shape[1])] if arms is None else list(arms)
+    names = [str(k) for k in range(scores.shape[1])] if arms is None else race_arms(arms).names
     if len(names) != scores.shape[1]:
         raise ValueError(f"arms must name the {scores.shape[1]} columns, got {counted(len(names), 'name')}")
     return ScoreTable(tuple(names), _numbered(len(scores)), scores)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.arms import TableArms, UnpairedArms
-from bestarm.checks import check_bounds, check_count, check_flag
+from bestarm.checks import check_bounds, check_count, check_flag, check_seed
 from bestarm.inputs.options import Options, PlanOptions, checked_aim, choose_algorithm, known_options
 from bestarm.inputs.tables import Missing, ScoreTable, check_n_columns, check_within, score_table, without_gaps
 from bestarm.planning.leads import found_leads
@@ -117,7 +117,7 @@ def _read_pilot(
     **options: Any,
 ) -> _Pilot:
     chosen = known_options("plan", options, PlanOptions)
-    check_count("seed", chosen.seed, least=0)
+    check_seed(chosen.seed)
     check_flag("lower_is_better", chosen.lower_is_better)
     if n_items is not None:
         check_count("n_items", n_items, least=2)

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestarm.algorithms.statements import Arm
+from bestarm.inputs.arms import RaceArms
+from bestarm.inputs.texts import label_text
 from bestarm.racing.outcome import ArmRecord
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bestarm.racing.result import RaceResult
 
 
@@ -19,6 +23,11 @@ def order(result: "RaceResult[Any]") -> tuple[int, ...]:
     first = sorted(standing, key=lambda arm: (arm != leader, sign * result.means[arm], arm))  # ties up to rounding
     left = [arm for arm in range(len(result.arms)) if arm not in standing]
     return (*first, *sorted(left, key=lambda arm: (-result.counts[arm], sign * result.means[arm])))
+
+
+def number_of(arms: tuple[Any, ...], arm: Any) -> int:
+    """The number of an arm, by its label or its name."""
+    return RaceArms(arms, tuple(map(label_text, arms)), arms).find(arm)
 
 
 def ahead(result: "RaceResult[Any]", a: int, b: int) -> float:
@@ -40,7 +49,7 @@ def arm_record(result: "RaceResult[Arm]", arm: int) -> ArmRecord[Arm]:
     gone = out or failed
     return ArmRecord(
         arm=result.arms[arm],
-        status=result.outcome.status(arm, result.reason),
+        status=result.outcome.status(arm, result.reason, result.answered),
         mean=float(result.means[arm]),
         n_items=_n_items(result, arm),
         behind=ahead(result, result.order[0], arm),
@@ -58,3 +67,12 @@ def _n_items(result: "RaceResult[Any]", arm: int) -> int:
         return int(result.counts[arm])
     rounds, _ = result.by_arm.of(arm)
     return sum(sizes[t] for t in rounds[: result.counts[arm]].tolist())  # rounds in flight when it left do not count
+
+
+def as_frame(records: list[dict[str, Any]]) -> "pd.DataFrame":
+    """Records of arms as a data frame."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("to_frame() needs pandas: pip install 'bestarm[frames]'") from error
+    return pd.DataFrame(records).set_index("arm")

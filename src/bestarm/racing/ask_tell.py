@@ -10,13 +10,15 @@ from bestarm.algorithms.statements import Arm
 from bestarm.checks import check_mapping
 from bestarm.errors import EvaluationError, OutOfBoundsError, StoreError
 from bestarm.inputs.arms import race_arms
-from bestarm.inputs.failures import Note, NotedScore
+from bestarm.inputs.failures import NotedScore
 from bestarm.inputs.items import digest, items_in_order
 from bestarm.inputs.options import Options, RaceOptions, known_options
 from bestarm.inputs.plain import FORMAT, not_plain
 from bestarm.inputs.programs import changed_measure
 from bestarm.inputs.scores import Outcome, is_failure, told_outcome
 from bestarm.inputs.texts import counted, first_names
+from bestarm.racing.breakdown import warn_if_all_failed
+from bestarm.racing.failures import row_of_failure
 from bestarm.racing.record import RoundRow, ScoreRow
 from bestarm.racing.result import RaceResult
 from bestarm.racing.settings import as_begun, difference, race_settings, start_game
@@ -131,7 +133,7 @@ class Race(Generic[Arm]):
         An exception in place of a score reports a failure, as does a value that is not a finite number: ``on_error``
         says what follows. A score out of bounds is an error. Scores after the end are kept in the store and not used.
         """
-        opened = self._asked_round(asked.number if isinstance(asked, Round) else asked)
+        opened = self.state.asked_round(asked.number if isinstance(asked, Round) else asked)
         check_mapping("scores", scores, "arms to scores")
         outcomes: dict[int, Outcome] = {}
         for label, value in scores.items():
@@ -146,18 +148,6 @@ class Race(Generic[Arm]):
             if is_failure(outcome) and self._raises(outcome):
                 raise self._located(outcome, opened, arm)
         self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
-
-    def _asked_round(self, number: int) -> OpenRound:
-        """The round of this number, if it was asked and is not complete."""
-        state = self.state
-        if 1 <= number <= state.game.n_rounds:
-            raise ValueError(f"round {number} is complete: all its scores have already been told")
-        if not state.open or number > state.open[-1].number or number < 1:
-            raise ValueError(f"there is no round {number} to tell: call ask() first")
-        opened = state.find(number)
-        if opened in state.unasked:
-            raise ValueError(f"round {number} has not been asked: call ask() first")
-        return opened
 
     def take(self, outcomes: Sequence[tuple[int, int, Outcome]]) -> None:
         """Store checked outcomes (round, number of the arm, score or failure), then count what is complete.
@@ -178,7 +168,7 @@ class Race(Generic[Arm]):
             elif self._raises(outcome):
                 first_failure = first_failure or self._located(outcome, opened, arm)
             else:
-                taken.append((opened, arm, *self._row_of_failure(outcome)))
+                taken.append((opened, arm, *row_of_failure(outcome, self.state.settings, self.state.game.bounds)))
         if self._store is not None and taken:
             self._save(self._store, taken)
         fill = self.state.record.fill
@@ -187,7 +177,10 @@ class Race(Generic[Arm]):
                 fill(opened.wanted.pop(arm), score)
             else:
                 self.state.enter(opened, arm, score, failure)
+        begun = self.state.game.n_rounds > 0
         self._absorb()
+        if not begun and self.state.game.n_rounds > 0:
+            warn_if_all_failed(self.state.record)
         if first_failure is not None and not self.finished:
             raise first_failure
 
@@ -208,14 +201,6 @@ class Race(Generic[Arm]):
         store.save(rounds, scores)
         for opened in new.values():
             opened.stored = True
-
-    def _row_of_failure(self, failure: EvaluationError) -> tuple[float | None, str]:
-        """The score that a failure counts as, None for a disqualification, and the text to keep."""
-        bounds, settings = self.state.game.bounds, self.state.settings
-        if settings.on_error == "worst" and bounds is not None:
-            worst = bounds[1] if settings.lower_is_better else bounds[0]
-            return worst, Note(str(failure), failure.retried, "worst").stored
-        return None, Note(str(failure), failure.retried).stored
 
     def _absorb(self) -> None:
         """Count complete rounds; who is out, and why the race ended, is written for those who read the file."""
@@ -293,7 +278,18 @@ class Race(Generic[Arm]):
             raise StoreError(f"{store} holds another race (give another file, or the same settings): {changed}")
         try:
             self.state.restore(stored.record)
+            self._recover(store)
         except StoreError as error:
             raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
         store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
         store.save_eliminations(self.state.game.eliminations)
+
+    def _recover(self, store: Store) -> None:
+        """Forget an outage: who failed in it, and in the rounds in flight then, is evaluated again."""
+        if (outage := self.state.outage) is None:
+            return
+        if not hasattr(store, "drop_failures"):
+            lost = f"no candidate could be evaluated in round {outage.round}"
+            raise StoreError(f"{lost}, and this store has no method drop_failures to forget that")
+        store.drop_failures(outage.round)
+        self.state.open_again()

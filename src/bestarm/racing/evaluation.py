@@ -1,21 +1,20 @@
 """One evaluation: called, tried again, checked."""
 
 import inspect
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from bestarm.checks import check_count, check_flag
+from bestarm.checks import LARGEST, check_count, check_flag
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
 from bestarm.inputs.scores import Outcome, after_retries, checked_score, is_failure, listed, named, raised_outcome
 from bestarm.inputs.texts import counted
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
-REAL = (-sys.float_info.max, sys.float_info.max)
+REAL = (-LARGEST, LARGEST)
 
 
 class ProgramEndError(BestarmError):

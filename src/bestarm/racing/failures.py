@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from bestarm.algorithms.statements import Arm
+from bestarm.errors import EvaluationError
 from bestarm.inputs.failures import Note, note_of
 from bestarm.racing.record import Record
 from bestarm.racing.replay import Failure
+from bestarm.racing.settings import RaceSettings
 from bestarm.values import equal_values, hash_of_values
 
 
@@ -62,3 +64,13 @@ def _noted(record: Record) -> Iterator[tuple[int, Note, float | None]]:
         for arm, text in failures.items():
             scored = arm not in without
             yield arm, note_of(text, scored), scores[arm] if scored else None
+
+
+def row_of_failure(
+    failure: EvaluationError, settings: RaceSettings, bounds: tuple[float, float] | None
+) -> tuple[float | None, str]:
+    """The score that a failure counts as, None for a disqualification, and the text to keep."""
+    if settings.on_error == "worst" and bounds is not None:
+        worst = bounds[1] if settings.lower_is_better else bounds[0]
+        return worst, Note(str(failure), failure.retried, "worst").stored
+    return None, Note(str(failure), failure.retried).stored

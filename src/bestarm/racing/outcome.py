@@ -46,17 +46,19 @@ class Outcome:
             pairs.append((self.candidates[1], self.leader, n_rounds))
         return pairs
 
-    def status(self, arm: int, reason: Reason) -> Status:
+    def status(self, arm: int, reason: Reason, answered: bool) -> Status:
         """What an arm is in a race that ended for this reason: gone, a candidate, or the answer."""
         if arm not in self.candidates:
             return "disqualified" if self.failure(arm) and not self.elimination(arm) else "out"
+        if not answered:
+            return "leader" if arm == self.leader else "candidate"
         if reason is Reason.ALL_ITEMS_USED and len(self.candidates) > 1:
             return "tied"
         if arm != self.leader:
             return "candidate"
         if reason is Reason.WITHIN_EPSILON:
             return "within epsilon"
-        return "best" if reason.answers else "leader"
+        return "best"
 
 
 @dataclass(frozen=True, eq=False)

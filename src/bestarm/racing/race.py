@@ -90,8 +90,10 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     retries : how often an evaluation that failed is tried again, after 0.1, 0.2, 0.4, ... seconds
     on_error : if an evaluation fails (an exception, or a value that is not a finite number): ``"raise"`` ends the race;
         ``"worst"`` counts it as the worst score, which needs bounds; ``"disqualify"`` takes the arm out, and the
-        guarantee becomes that the best of all arms stays or was disqualified. ``result.failures`` counts them. A score
-        out of bounds always ends the race (`bestarm.OutOfBoundsError`): the bounds are wrong
+        guarantee becomes that the best of all arms stays or was disqualified; if all candidates fail in one round, the
+        race ends undecided (``"outage"``), and the same call evaluates that round again. ``result.failures`` counts
+        them, and if more than half count as worst there is no answer (``result.breakdown``). Scores beyond ±1e150
+        are failures too. A score out of bounds always ends the race (`bestarm.OutOfBoundsError`): the bounds are wrong
     store : an SQLite file in which every score is durable before it counts; if it exists, its race is continued. Or an
         object of your own that keeps races (`bestarm.racing.Store`)
     seed : for the order of a pool, or for the fresh seeds

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import EliminationGame, Game
-from bestarm.errors import EvaluationError, StoreError
+from bestarm.errors import StoreError
 from bestarm.inputs.items import LONGEST_TEXT
 from bestarm.racing.record import Record
 from bestarm.racing.settings import RaceSettings
@@ -29,6 +29,19 @@ class Failure:
     arm: int
     round: int
     text: str
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A round in which nobody who may be the best could be evaluated: on which item, and the first failure.
+
+    It says nothing about any arm, so nobody is disqualified for it: the race ends undecided, and when it is continued
+    the round is evaluated again.
+    """
+
+    round: int
+    item: str
+    failure: str
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,14 @@ def tell_round(
     elif wanted:
         game.tell(told, wanted)
     else:
-        raise EvaluationError("all arms of a round were disqualified: none is left to evaluate")
+        raise StoreError(f"it is damaged: it goes on after round {game.n_rounds + 1}, in which nobody was evaluated")
+
+
+def nobody_left(game: Game, asked: list[int], failures: Mapping[int, str], gone: Set[int]) -> bool:
+    """Whether the failures of a round leave no candidate, or nobody of whom the game could be told."""
+    if failures and set(game.candidates) <= set(failures):
+        return True
+    return not game.shrinks and all(arm in failures or arm in gone for arm in asked)
 
 
 def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:
@@ -91,7 +111,7 @@ def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Fai
     Arms that were already out do not matter: they were asked while others were in flight.
     """
     if failures and not game.finished and set(game.candidates) <= set(failures):
-        raise EvaluationError(f"no candidate is left that could be evaluated: {failures[game.candidates[0]]}")
+        raise StoreError(f"it is damaged: it goes on after round {number}, in which all candidates failed")
     out = []
     for arm, text in sorted(failures.items()):
         if not game.finished and arm in game.ask():

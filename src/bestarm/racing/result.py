@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from bestarm.algorithms import Elimination, Game, Guarantee, Intervals, Lead, Reason
 from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
-from bestarm.inputs.arms import RaceArms
 from bestarm.inputs.options import Target
-from bestarm.inputs.texts import counted, label_text, short
-from bestarm.racing.arm_records import ahead, arm_record, order
+from bestarm.inputs.texts import counted, short
+from bestarm.racing.arm_records import ahead, arm_record, as_frame, number_of, order
+from bestarm.racing.breakdown import Breakdown, breakdown_of
 from bestarm.racing.columns import ByArm
 from bestarm.racing.failures import FailureCount, failure_counts
 from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications, labelled
 from bestarm.racing.population import ForPopulation, for_population, widest_lead
 from bestarm.racing.record import Record
-from bestarm.racing.replay import reading_of, replay
+from bestarm.racing.replay import Outage, reading_of, replay
 from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of
 from bestarm.racing.shape import Shape
 from bestarm.writing import write_text
@@ -45,10 +45,12 @@ class RaceResult(Generic[Arm]):
     target : what these are about: the ``"items"`` of the list, or the ``"population"`` behind it
     for_population : candidates and regret bound for items like these
     reason : why the race ended: ``"decided"``, ``"within epsilon"`` or ``"all items used"``, which are answers;
-        ``"budget"``, ``"ran out of items"`` (of a stream), ``"interrupted"``; or ``"running"``
+        ``"budget"``, ``"ran out of items"`` (of a stream), ``"interrupted"``, ``"outage"``; or ``"running"``
     n_evaluations, n_rounds : evaluations asked for, and rounds that are complete
     eliminations, disqualified : who left when, and why
     failures : how many evaluations failed and were retried, count as worst, timed out or disqualified, by arm
+    breakdown : None, or that every evaluation of a round failed, or more than half of all
+    outage : None, or the round in which no candidate could be evaluated, which ended the race
     saved : the share of evaluations that was not needed, where the race is answered and the number of items is known
     arms, means, counts : the arms, and of each its mean and its number of items
     scores, items : all scores, one row per round and one column per arm (NaN where not asked); the items of the rows
@@ -75,6 +77,7 @@ class RaceResult(Generic[Arm]):
     record: Record
     warnings: tuple[str, ...] = ()
     shapes: tuple[Shape[Arm], ...] = ()
+    outage: Outage | None = None
 
     def __repr__(self) -> str:
         leader = short(repr(self.leader))
@@ -84,8 +87,9 @@ class RaceResult(Generic[Arm]):
 
     @property
     def answered(self) -> bool:
-        """Whether the race has its answer: decided, within epsilon, or all items used."""
-        return self.reason.answers and self.outcome.leader is not None
+        """Whether the race has its answer: decided, within epsilon, or all items used, and not mostly on failures."""
+        failing = self.breakdown is not None and self.breakdown.no_answer
+        return self.reason.answers and self.outcome.leader is not None and not failing
 
     @property
     def best(self) -> Arm | None:
@@ -120,6 +124,11 @@ class RaceResult(Generic[Arm]):
     def failures(self) -> tuple[FailureCount[Arm], ...]:
         """How often evaluations failed, and what followed, for each arm with failures."""
         return failure_counts(self.arms, self.record, self.outcome.failures)
+
+    @cached_property
+    def breakdown(self) -> Breakdown | None:
+        """None, or that every evaluation of a round failed, or more than half of all: the verdict begins with it."""
+        return breakdown_of(self.record)
 
     @property
     def contradiction(self) -> Elimination[Arm] | None:
@@ -216,19 +225,16 @@ class RaceResult(Generic[Arm]):
         pairs hold, at all times together; they are wider than the tests of the eliminations, which protect only the
         best arm. NaN where nothing is known.
         """
-        first, second = self._number(a), self._number(b)
+        first, second = number_of(self.arms, a), number_of(self.arms, b)
         if first == second:
             raise ValueError(f"lead takes two different arms, got {a!r} twice")
         known = self._game.lead(first, second, simultaneous=True)
         low, high = (math.nan, math.nan) if known is None else (known.low * self.unit, known.high * self.unit)
         return Lead(ahead(self, first, second), low, high)
 
-    def _number(self, arm: Any) -> int:
-        return RaceArms(self.arms, tuple(map(label_text, self.arms)), self.arms).find(arm)
-
     def __getitem__(self, arm: Arm) -> ArmRecord[Arm]:
         try:
-            return arm_record(self, self._number(arm))
+            return arm_record(self, number_of(self.arms, arm))
         except ValueError as error:
             raise KeyError(str(error)) from error
 
@@ -267,11 +273,7 @@ class RaceResult(Generic[Arm]):
 
     def to_frame(self) -> "pd.DataFrame":
         """The table as a pandas DataFrame, one row per arm (needs the extra ``bestarm[frames]``)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas: pip install 'bestarm[frames]'") from error
-        return pd.DataFrame(self.to_records()).set_index("arm")
+        return as_frame(self.to_records())
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything but the individual scores as JSON, written to a file if one is given; NaN becomes null."""

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, get_args
 
 from bestarm.algorithms import Algorithm, Game, Guarantee
-from bestarm.checks import check_bounds, check_choice, check_count, check_flag
+from bestarm.checks import LONGEST, check_bounds, check_choice, check_count, check_flag, check_in_flight
 from bestarm.inputs.items import Items, Kind
 from bestarm.inputs.options import OnError, Options, Target, choose_algorithm
 from bestarm.inputs.plain import FORMAT, as_written, check_algorithm, decode, encode, flat, renamed, up_to_date
@@ -77,8 +77,8 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     return RaceSettings(
         algorithm=choose_algorithm(_in_units(options, items), items.n_rounds),
         lower_is_better=bool(options.lower_is_better),
-        max_evaluations=None if budget is None else check_count("max_evaluations", budget),
-        rounds_in_flight=check_count("rounds_in_flight", ahead),
+        max_evaluations=None if budget is None else check_count("max_evaluations", budget, most=LONGEST),
+        rounds_in_flight=check_in_flight(ahead),
         on_error=options.on_error,
         seed=int(options.seed),
         items=items.kind,

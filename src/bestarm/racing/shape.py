@@ -19,6 +19,7 @@ FEW_VALUES = 10
 SKEWED = 4.0  # standard errors: of 50 looks at Gaussian differences hardly one is beyond
 LARGEST = 0.5  # of the sum of squares
 FEWEST = 3  # items that a shape needs
+HUGE = 1e60
 MOST_PAIRS = 2  # that a warning describes
 WHAT_TO_DO = "give bounds=(low, high) if the scores have any, or compare by criterion='wins', which assumes nothing"
 
@@ -66,11 +67,14 @@ def shape_of(arm: Arm, against: Arm, number: int, scores: NDArray[np.float64]) -
     n = len(shared)
     if n < FEWEST:
         return None
+    size = float(np.max(np.abs(shared), initial=0.0))
+    if size and not HUGE**-1 < size < HUGE:  # their cubes would overflow or vanish: the shape is that of any multiple
+        shared, size = shared / size, 1.0
     differences = shared[:, 0] - shared[:, 1]
     centred = differences - differences.mean()
     squares = centred**2
     total = float(squares.sum())
-    rounding = 1e-13 * float(np.max(np.abs(shared), initial=0.0))
+    rounding = 1e-13 * size
     flat = total <= n * rounding**2
     return Shape(
         arm=arm,

@@ -145,6 +145,11 @@ class SQLiteStore:
             connection.executemany("INSERT INTO rounds VALUES (?, ?, ?)", rounds)
             connection.executemany("INSERT INTO scores VALUES (?, ?, ?, ?)", scores)
 
+    def drop_failures(self, first: int) -> None:
+        """Drop the failures without a score from a round on: an outage says nothing about the arms."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM scores WHERE round >= ? AND score IS NULL", (first,))
+
     def save_eliminations(self, eliminations: Iterable[Elimination[int]]) -> None:
         """Who is out so far, for those who read the file with SQL; a race that is continued recomputes them."""
         rows = [

@@ -14,7 +14,7 @@ from bestarm.inputs.groups import Group
 from bestarm.inputs.items import item_text
 from bestarm.inputs.seeds import seeds_in_progression
 from bestarm.racing.record import Record
-from bestarm.racing.replay import Failure, disqualify, reading_of, replay, tell_round
+from bestarm.racing.replay import Failure, Outage, disqualify, nobody_left, reading_of, replay, tell_round
 from bestarm.racing.settings import RaceSettings
 
 END = object()
@@ -25,13 +25,14 @@ OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason
 class OpenRound:
     """A round that was decided and is not absorbed yet."""
 
-    __slots__ = ("asked", "item", "number", "stored", "text", "wanted")
+    __slots__ = ("asked", "first", "item", "number", "stored", "text", "wanted")
 
     def __init__(self, number: int, item: Any, text: str, asked: list[int], first: int) -> None:
         self.number = number
         self.item = item
         self.text = text
         self.asked = asked
+        self.first = first  # the place of its first score
         self.wanted = dict(zip(asked, range(first, first + len(asked)), strict=True))  # where each score will be
         self.stored = False
 
@@ -52,6 +53,7 @@ class RaceState:
         self.unasked: deque[OpenRound] = deque()
         self.disqualified: list[Failure] = []
         self.ran_out: Reason | None = None  # why no more rounds are decided
+        self.outage: Outage | None = None
         self._items = items
         self._reading = reading_of(settings, game)
 
@@ -60,11 +62,26 @@ class RaceState:
         """Why the race has ended, or None while it goes on."""
         if (why := self.game.reason) is not None:
             return known_reason(self.game, why)
+        if self.outage is not None:
+            return Reason.OUTAGE
         return None if self.open else self.ran_out
 
     def find(self, number: int) -> OpenRound:
         """The open round of this number."""
         return self.open[number - self.open[0].number]
+
+    def asked_round(self, number: int) -> OpenRound:
+        """The round of this number, if it was asked and is not complete."""
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise TypeError(f"a round is one that ask() gave, or its number, got {number!r}")
+        if 1 <= number <= self.game.n_rounds:
+            raise ValueError(f"round {number} is complete: all its scores have already been told")
+        if not self.open or number > self.open[-1].number or number < 1:
+            raise ValueError(f"there is no round {number} to tell: call ask() first")
+        opened = self.find(number)
+        if opened in self.unasked:
+            raise ValueError(f"round {number} has not been asked: call ask() first")
+        return opened
 
     def decide(self) -> None:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
@@ -98,20 +115,39 @@ class RaceState:
             self.record.failures.setdefault(opened.number, {})[arm] = failure or "it failed"
 
     def absorb(self) -> int:
-        """Absorb the complete rounds in order and decide new ones; returns how many were absorbed."""
+        """Absorb the complete rounds in order and decide new ones; returns how many were absorbed.
+
+        If those who failed in a round leave nobody, the race ends before it, with all candidates that it had.
+        """
         absorbed = 0
-        while not self.game.finished and self.open and not self.open[0].wanted:
+        while not self.game.finished and self.outage is None and self.open and not self.open[0].wanted:
             opened = self.open[0]
-            self.disqualified += disqualify(self.game, opened.number, self.record.disqualifying(opened.number))
+            failed, gone = self.record.disqualifying(opened.number), {failure.arm for failure in self.disqualified}
+            if nobody_left(self.game, opened.asked, failed, gone):
+                why = failed[min(failed)] if failed else "all arms of the round were disqualified in another"
+                self.outage = Outage(opened.number, opened.text, why)
+                break
+            out = disqualify(self.game, opened.number, failed)
+            self.disqualified += out
             if self.game.reason is not None:  # by the disqualification
                 break
-            gone = {failure.arm for failure in self.disqualified}
+            gone |= {failure.arm for failure in out}
             scores = self.record.scores(opened.number)
             tell_round(self.game, opened.asked, scores, self._reading, gone)
             self.open.popleft()
             absorbed += 1
             self.decide()
         return absorbed
+
+    def open_again(self) -> None:
+        """Want the evaluations again that failed in rounds that are not absorbed: they were lost in an outage."""
+        self.outage = None
+        for opened in self.open:
+            failed = self.record.disqualifying(opened.number)
+            for arm in failed:
+                del self.record.failures[opened.number][arm]
+            places = enumerate(opened.asked, start=opened.first)
+            opened.wanted = {arm: place for place, arm in places if arm in opened.wanted or arm in failed}
 
     def use_seeds_in_progression(self) -> None:
         """Take the seeds that a race of an earlier version was begun with."""

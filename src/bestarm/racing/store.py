@@ -27,7 +27,8 @@ class Store(Protocol):
     """Where a race is kept: an SQLite file, or an object of your own given as ``store=``.
 
     A score counts only after `save` has returned, so what it was given must be durable then. The text form of a store
-    is what messages call it. When something goes wrong, raise `bestarm.StoreError`.
+    is what messages call it. When something goes wrong, raise `bestarm.StoreError`. A method ``drop_failures(first)``
+    may forget the rows without a score from a round on: it is needed to continue a race that an outage has ended.
     """
 
     def load(self) -> StoredRace | None:

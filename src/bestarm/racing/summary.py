@@ -44,6 +44,7 @@ def summarise(state: RaceState, arms: RaceArms) -> RaceResult[Any]:
         record=state.record.first_rounds(game.n_rounds),
         warnings=tuple(game.warnings) if wrong is None else (wrong,),  # of the pairs concerned
         shapes=shapes,
+        outage=state.outage,
     )
 
 

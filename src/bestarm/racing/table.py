@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Reason
-from bestarm.checks import check_bounds, check_count, check_flag
+from bestarm.checks import check_bounds, check_flag, check_seed
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.failures import Note
 from bestarm.inputs.groups import Groups
@@ -74,7 +74,7 @@ def race_table(
 
     """
     chosen = known_options("race_table", options, TableOptions)
-    check_count("seed", chosen.seed, least=0)
+    check_seed(chosen.seed)
     check_flag("lower_is_better", chosen.lower_is_better)
     table = score_table(frame, arms, groups)
     if chosen.algorithm is None:

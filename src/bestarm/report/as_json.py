@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def result_json(result: "RaceResult[Any]") -> str:
     """Everything but the individual scores; NaN becomes null."""
-    beyond = result.for_population
+    beyond, failed = result.for_population, result.breakdown
     plain = {
         "format": FORMAT,
         "verdict": result.verdict,
@@ -33,6 +33,8 @@ def result_json(result: "RaceResult[Any]") -> str:
         "eliminations": [vars(out) for out in result.eliminations],
         "disqualified": [vars(out) for out in result.disqualified],
         "failures": [vars(count) for count in result.failures],
+        "breakdown": None if failed is None else vars(failed) | {"no_answer": failed.no_answer},
+        "outage": None if result.outage is None else vars(result.outage),
         "settings": result.settings.to_plain(),
     }
     return shown(json.dumps(jsonable(plain), indent=2, ensure_ascii=False), "json")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from bestarm.inputs.texts import counted, listed, name_of, names, short
 
 if TYPE_CHECKING:
+    from bestarm.racing.breakdown import Breakdown
     from bestarm.racing.failures import FailureCount
     from bestarm.racing.result import RaceResult
 
@@ -32,6 +33,41 @@ def disqualifications(result: "RaceResult[Any]") -> list[str]:
             )
         said.append(f"{text}.")
     return said
+
+
+def why_no_answer(result: "RaceResult[Any]") -> str | None:
+    """Failures that leave no answer, as they follow "No answer:"; None where it is for another reason."""
+    if result.outage is not None:
+        return f"no candidate could be evaluated in round {result.outage.round:,} ({short(result.outage.failure)})"
+    if result.breakdown is not None and result.breakdown.no_answer:
+        return f"{_too_many(result.breakdown)}, and all that is known is about failures"
+    return None
+
+
+def breakdown(result: "RaceResult[Any]") -> list[str]:
+    """Failures that come first because they are so many, where there may be an answer all the same."""
+    found = result.breakdown
+    if found is None or found.no_answer:
+        return []
+    said = _too_many(found)
+    return [f"{said[0].upper()}{said[1:]}."]
+
+
+def _too_many(found: "Breakdown") -> str:
+    first = f"failed (the first: {short(found.failure)})"
+    if 2 * found.n_failed > found.n_evaluations:
+        return f"{found.n_failed:,} of {counted(found.n_evaluations, 'evaluation')} {first}"
+    return f"all evaluations of {counted(found.n_rounds, 'round')} {first}"
+
+
+def outage(result: "RaceResult[Any]") -> list[str]:
+    """What follows from a round in which no candidate could be evaluated."""
+    if result.outage is None:
+        return []
+    return [
+        "Nobody was disqualified for that: the round is evaluated again when the race is continued. If no arm can ever "
+        "be evaluated on its item, begin another race with on_error='worst', or without the item."
+    ]
 
 
 def timeouts(result: "RaceResult[Any]") -> list[str]:

@@ -10,8 +10,9 @@ import numpy as np
 from bestarm.inputs.texts import counted, name_of
 from bestarm.report.failing import failures, whose_best
 from bestarm.report.figure import LeadHistory, lead_history, lead_limits
+from bestarm.report.guarantee import guarantee
 from bestarm.report.pairing import Pairing, pairing
-from bestarm.report.verdict import guarantee, sentences
+from bestarm.report.verdict import sentences
 from bestarm.report.words import cost, ending, settings_in_words
 from bestarm.shown import shown
 from bestarm.version import __version__

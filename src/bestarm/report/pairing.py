@@ -54,7 +54,7 @@ def _rounds_apart(result: "RaceResult[Any]") -> NDArray[np.float64]:
     sign = -1.0 if result.settings.lower_is_better else 1.0
     rivals, rounds = _rivals(result, sign), np.full(len(result.arms), np.nan)
     for arm in range(len(result.arms)):
-        status = result.outcome.status(arm, result.reason)
+        status = result.outcome.status(arm, result.reason, result.answered)
         ahead, shift = (rivals[arm], promise.indifference_zone) if status == "out" else (leader, promise.epsilon)
         _, better, worse = result.by_arm.shared(ahead, arm)
         if status == "disqualified":

@@ -4,22 +4,22 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bestarm.inputs.texts import counted, name_of, names
-from bestarm.report.failing import disqualifications, or_disqualified, timeouts, whose_best
+from bestarm.report.failing import (
+    breakdown,
+    disqualifications,
+    or_disqualified,
+    outage,
+    timeouts,
+    whose_best,
+    why_no_answer,
+)
+from bestarm.report.guarantee import basis, conditions, unit_of_rounds
 
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
 UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
 SHORT = 100  # items after which that need not be said
-WITHOUT_DISQUALIFIED = (
-    "Arms that could not be evaluated were disqualified, and nothing is known about how good they are. With the "
-    "probability stated, whatever makes arms fail, the best of all arms is among those left or among those "
-    "disqualified. If it is one of the latter, nothing is promised about the others: it may have beaten them."
-)
-WINS = (
-    "The best is here the arm that is better than every other on more items than worse, however much: nothing is "
-    "assumed about the scores. If there is no such arm, nothing is promised. Leads are shares of items, won minus lost."
-)
 ENDED = {
     "budget": "the budget ran out",
     "ran out of items": "the items ran out",
@@ -36,9 +36,14 @@ def sentences(result: "RaceResult[Any]") -> list[str]:
     if result.leader is None and result.reason == "running":
         return ["No answer yet: the first round is not complete."]
     if result.leader is None:
-        return [f"No answer: {ENDED[result.reason]} before the first round was complete."]
-    said = _answer(result) if result.answered else _undecided(result)
-    return [said, *_like_these(result), *_basis(result), *_unseen(result), *_doubts(result)]
+        return [f"No answer: {_why_none(result)} before the first round was complete.", *outage(result)]
+    said = [*breakdown(result), _answer(result) if result.answered else _undecided(result)]
+    return [*said, *_like_these(result), *basis(result), *_unseen(result), *_doubts(result)]
+
+
+def _why_none(result: "RaceResult[Any]") -> str:
+    """Why there is no answer."""
+    return why_no_answer(result) or ENDED[result.reason]
 
 
 def _answer(result: "RaceResult[Any]") -> str:
@@ -78,7 +83,7 @@ def _amount(result: "RaceResult[Any]", value: float) -> str:
     """A lead in its unit: that of scores, or a share of items."""
     if result.guarantee.criterion == "mean":
         return f"{value:.3g}"
-    return f"{100 * value:.3g}% of the {_items(result)} (won minus lost)"
+    return f"{100 * value:.3g}% of the {unit_of_rounds(result)} (won minus lost)"
 
 
 def _counted_items(result: "RaceResult[Any]") -> str:
@@ -94,12 +99,7 @@ def _where(result: "RaceResult[Any]") -> str:
     if result.target == "items":
         noisy, alone = result.settings.items == "drawn", result.settings.n_items == 1
         return f" on {'this' if alone else 'these'} {_counted_items(result)}{'' if noisy else ' as scored here'}"
-    return f" on {_items(result)} like these" if result.settings.items == "pool" else ""
-
-
-def _items(result: "RaceResult[Any]") -> str:
-    """What is drawn: items, or whole groups of them."""
-    return "items" if result.settings.group_sizes is None else "groups of items"
+    return f" on {unit_of_rounds(result)} like these" if result.settings.items == "pool" else ""
 
 
 def _sure(result: "RaceResult[Any]") -> str:
@@ -107,37 +107,23 @@ def _sure(result: "RaceResult[Any]") -> str:
     if math.isnan(result.delta):
         return ", but its algorithm gives no guarantee"
     gone = or_disqualified(tuple(failed.arm for failed in result.disqualified))
-    return f"{gone}{',' if gone else ''} {_probability(result)}{_conditions(result)}"
+    return f"{gone}{',' if gone else ''} {_probability(result)}{conditions(result)}"
 
 
 def _probability(result: "RaceResult[Any]") -> str:
     return f"with probability at least {1 - result.delta:.12g}"
 
 
-def _conditions(result: "RaceResult[Any]") -> str:
-    """What a statement needs, where it can easily fail."""
-    promise, ifs = result.guarantee, []
-    if promise.indifference_zone:
-        ifs.append(f"the best leads by at least {promise.indifference_zone * result.unit:g}")
-    if result.settings.own_range and result.target == "population" and result.bounds is not None:
-        ifs.append("scores stay within [{:g}, {:g}]".format(*result.bounds))
-    if promise.criterion == "wins":
-        ifs.append("any arm beats all others")
-    if promise.nearly_gaussian:
-        ifs.append("the differences are nearly Gaussian")
-    return f", if {' and '.join(ifs)}" if ifs else ""
-
-
 def _undecided(result: "RaceResult[Any]") -> str:
     leader = f'"{name_of(result.leader)}"'
-    text = f"No answer: {ENDED[result.reason]}. {leader} leads."
+    text = f"No answer: {_why_none(result)}. {leader} leads."
     if math.isnan(result.delta):
         return f"{text} The algorithm gives no guarantee."
     sure, gone = _probability(result).capitalize(), tuple(failed.arm for failed in result.disqualified)
     text += f" {sure} the best{_where(result)} is {names(result.candidates, 'or')}"
     if math.isfinite(result.regret_bound):
         text += f", and it beats {leader} by at most {_amount(result, result.regret_bound)}"
-    return f"{text}{or_disqualified(gone)}{_conditions(result)}.{_over_the_list(result)}"
+    return f"{text}{or_disqualified(gone)}{conditions(result)}.{_over_the_list(result)}"
 
 
 def _over_the_list(result: "RaceResult[Any]") -> str:
@@ -156,10 +142,10 @@ def _like_these(result: "RaceResult[Any]") -> list[str]:
     beyond = result.for_population if result.target == "items" else None
     if beyond is None or math.isnan(result.delta):
         return []
-    here = f"On {_items(result)} like these"
+    here = f"On {unit_of_rounds(result)} like these"
     if result.settings.own_range and result.bounds is not None:
         here += " (if their scores stay within [{:g}, {:g}])".format(*result.bounds)
-    sure, leader = f"{_probability(result)}{_conditions(result)}", name_of(result.leader)
+    sure, leader = f"{_probability(result)}{conditions(result)}", name_of(result.leader)
     gone = or_disqualified(beyond.disqualified)
     if beyond.decided:
         same = beyond.candidates == (result.best,)
@@ -189,18 +175,6 @@ def _what_decides(result: "RaceResult[Any]") -> str:
     )
 
 
-def _basis(result: "RaceResult[Any]") -> list[str]:
-    """What the answer rests on."""
-    assumption = result.guarantee.assumption
-    if not assumption:
-        return []
-    items, beyond = _items(result), result.target == "items" and result.for_population is not None
-    sample = f"; for {items} like these, also that these are a random sample of them" if beyond else ""
-    if result.settings.items == "drawn":  # by the race itself
-        assumption = assumption.replace("the items are independent", "evaluations are independent")
-    return [f"This assumes that {assumption.replace('the items', f'the {items}')}{sample}."]
-
-
 def _unseen(result: "RaceResult[Any]") -> list[str]:
     """What cannot have been seen when the first arm left, where the test rests on the shape of the differences."""
     first = min(result.outcome.eliminations, key=lambda out: out.round, default=None)
@@ -215,7 +189,7 @@ def _unseen(result: "RaceResult[Any]") -> list[str]:
 def _doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer."""
     said = [f"Warning: {warning}." for warning in result.warnings]
-    said += [*timeouts(result), *disqualifications(result), *_circle(result)]
+    said += [*outage(result), *timeouts(result), *disqualifications(result), *_circle(result)]
     if (against := result.contradiction) is not None:
         said.append(
             f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
@@ -233,61 +207,3 @@ def _circle(result: "RaceResult[Any]") -> list[str]:
         return []
     who = f"{names(ahead)} {'is' if len(ahead) == 1 else 'are'} out, but ahead of {name_of(result.leader)}"
     return [f"Warning: {who} on the items that they share: perhaps no arm beats all others."]
-
-
-def guarantee(result: "RaceResult[Any]") -> list[str]:
-    """What the answer means and assumes, in sentences."""
-    promise = result.guarantee
-    if math.isnan(promise.delta):
-        return ["The algorithm gives no guarantee."]
-    sure = f"{1 - promise.delta:.12g}"
-    said = [
-        f"With probability at least {sure} the best arm is never dropped{_conditions(result)}. This holds at all times "
-        "at once: watching the race, stopping it early and continuing it do not weaken it.",
-        *_basis(result),
-        *_meaning(result),
-    ]
-    if promise.epsilon:
-        said.append(
-            f"The race also ends once the leader is shown to be at most {promise.epsilon * result.unit:g} from the "
-            f"best; this is then true with probability at least {sure}."
-        )
-    if promise.indifference_zone:
-        said.append(
-            f"All this assumes that the best arm leads by at least {promise.indifference_zone * result.unit:g}; "
-            "otherwise nothing is guaranteed about the answer."
-        )
-    if result.settings.on_error == "worst":
-        said.append("Evaluations that failed count as the worst score.")
-    if result.disqualified:
-        said.append(WITHOUT_DISQUALIFIED)
-    return said
-
-
-def _meaning(result: "RaceResult[Any]") -> list[str]:
-    """What "the best" is, and of which items."""
-    n_items, promise = result.settings.n_items, result.guarantee
-    both = []
-    if result.target == "items" and result.for_population is not None:
-        both.append(
-            f"What is said about {_items(result)} like these holds with the same probability, by a test of its own on "
-            "the same scores; both statements together hold with probability at least "
-            f"{max(0.0, 1 - 2 * promise.delta):.12g}."
-        )
-    if promise.criterion == "wins":
-        return [WINS, *both]
-    if result.settings.items == "drawn":
-        return [
-            f"The best is the arm with the best expected score over the {n_items:,} items of this race, which were "
-            "drawn with replacement and evaluated anew each time; the answer says nothing about other items."
-        ]
-    items = _items(result)
-    if result.target == "population":
-        beyond = f"that the {items} of this race are a random sample of" if n_items else "that could have come up"
-        return [f"The best is the arm with the best mean over all {items} {beyond}."]
-    said = [
-        f"The best is the arm with the best mean over the {n_items:,} items of this race, which were taken in random "
-        "order, as scored here: where an evaluation would give another score if it were repeated, the score that it "
-        "gave is the one that counts (replace=True is about expected scores)."
-    ]
-    return [*said, *both]
