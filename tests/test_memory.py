@@ -157,7 +157,7 @@ def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table() -> None:
         np.testing.assert_array_equal(by_arm.of(a)[0], np.flatnonzero(known))
         np.testing.assert_array_equal(by_arm.of(a)[1], table[known, a])
         for b in range(4):
-            both = np.logical_not(np.isnan(table[:, [a, b]]).any(axis=1, keepdims=True)[:, 0])
+            both = ~(np.isnan(table[:, a]) | np.isnan(table[:, b]))
             np.testing.assert_array_equal(by_arm.shared(a, b)[0], np.flatnonzero(both))
             np.testing.assert_array_equal(by_arm.table(a, b, 7), table[both][:, [a, b]])
             np.testing.assert_array_equal(by_arm.table(a, b, 4), table[:4][both[:4]][:, [a, b]])
