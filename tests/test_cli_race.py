@@ -444,7 +444,8 @@ def test_help_of_races_tells_the_exit_codes(command: str) -> None:
     assert ended.exit_code == 0
     text = " ".join(ended.stdout.replace("│", " ").split())
     codes = "0 answered, 1 a check failed, 2 usage or bad input, 3 undecided or still running, 4 an evaluation failed"
-    assert text.endswith(f" Exit codes: {codes}, 130 interrupted, 141 nobody reads the output.")
+    interrupted = "130 interrupted (143 by SIGTERM, 129 by SIGHUP)"
+    assert text.endswith(f" Exit codes: {codes}, {interrupted}, 141 nobody reads the output.")
     assert bestarm_cli(command, "-h").stdout == ended.stdout
 
 

@@ -20,7 +20,7 @@ from bestarm.checks import check_mapping
 from bestarm.cli import app
 from bestarm.inputs.items import item_text
 from bestarm.inputs.tables import ScoreTable, score_table
-from bestarm.racing.execution import Pausing
+from bestarm.racing.interruption import Interruption
 from bestarm.racing.record import Record
 from bestarm.report.guarantee import guarantee
 from bestarm.testing import ConformanceError
@@ -228,12 +228,12 @@ def test_a_pool_gives_each_item_once_and_no_more_than_it_has() -> None:
 
 
 def test_ctrl_c_waits_until_evaluations_run() -> None:
-    pausing = Pausing()
-    pausing.interrupt(signal.SIGINT, None)
-    assert pausing.asked
-    with pytest.raises(KeyboardInterrupt), pausing:
+    interruption = Interruption()
+    interruption.interrupt(signal.SIGINT, None)
+    assert interruption.asked
+    with pytest.raises(KeyboardInterrupt), interruption:
         pytest.fail("nothing is evaluated after Ctrl-C")
-    fresh = Pausing()
+    fresh = Interruption()
     with pytest.raises(KeyboardInterrupt), fresh:
         fresh.interrupt(signal.SIGINT, None)
 

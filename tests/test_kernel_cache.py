@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import bestarm
+from bestarm.kernels.compiling import compiled
 
 # Each kernel is the smallest of its kind: `lucb` calls no other, `let_leave` and `all_within` are of base.py.
 SCRIPT = """
@@ -111,3 +112,51 @@ def test_what_is_no_source_of_a_kernel_does_not_matter(package: Path) -> None:
     note = package / "bestarm/simulation.py"
     note.write_text(note.read_text() + "\n# another line\n")
     assert run(package)["misses"] == before["misses"] | dict.fromkeys(EVERY, 0)
+
+
+def test_code_that_cannot_be_kept_is_run_all_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+
+    def refuse(data: object) -> None:
+        raise RuntimeError("no compiled object yet for <Library>")
+
+    kernel = compiled(lambda x: x + 1)
+    monkeypatch.setattr(kernel._cache._impl, "reduce", refuse)
+    assert kernel(1) == 2
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+AT_ONCE = """
+import threading
+import numpy as np
+import bestarm.board
+from bestarm.kernels import all_within, let_leave, lucb
+
+def one(k):
+    gate.wait()
+    try:
+        if k % 2:
+            lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), bestarm.board.new_duel(2))
+        else:
+            let_leave(bestarm.board.new_board(2), 1)
+            all_within(np.array([[0.5]]), 0.0, 1.0)
+        done.append(k)
+    except Exception as error:
+        print(error)
+
+gate, done = threading.Barrier(8), []
+threads = [threading.Thread(target=one, args=(k,)) for k in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(done))
+"""
+
+
+@pytest.mark.long
+def test_several_threads_compile_at_once(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=True, timeout=240, env=environment
+    )
+    assert done.stdout == "8\n"
+    assert list(tmp_path.rglob("*.nbc"))

@@ -88,7 +88,7 @@ BAD: list[tuple[Any, str]] = [
     (b"1", "returned b'1', which is not a number"),
     (None, "returned None, which is not a number"),
     ([0.5, 0.5], "returned [0.5, 0.5], which is not a number"),
-    (10**400, "which is not a number"),
+    (10**400, "returned a number too large for a float: a score must be a finite number"),
     (Tensor(), ""),
 ]
 
@@ -408,7 +408,7 @@ def test_ctrl_c_between_evaluations_ends_the_race_before_the_next() -> None:
         yield from range(4, 400)
 
     result = run(reads(bounded_rows(0)), items=items(), bounds=(0, 1))
-    assert (result.reason, result.n_rounds, result.n_evaluations) == ("interrupted", 4, 25)
+    assert (result.reason, result.n_rounds, result.n_evaluations) == ("interrupted", 4, 20)
 
 
 SCRIPT = """

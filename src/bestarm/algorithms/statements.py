@@ -22,7 +22,7 @@ class Reason(StrEnum):
     ALL_ITEMS_USED = "all items used"  # every item of the pool was used: the means over it are known
     BUDGET = "budget"  # the next round would exceed the budget
     RAN_OUT_OF_ITEMS = "ran out of items"  # the stream of items ended
-    INTERRUPTED = "interrupted"  # by Ctrl-C
+    INTERRUPTED = "interrupted"  # by Ctrl-C, or by a signal that is taken for it
     OUTAGE = "outage"  # no candidate could be evaluated in a round
     RUNNING = "running"  # not ended yet
 

@@ -14,6 +14,7 @@ import typer
 
 import bestarm
 from bestarm.cli.outputs import WantedFile
+from bestarm.cli.signals import INTERRUPTED, ended_in_order
 from bestarm.cli.streams import HarmlessGroup, remark, results, say, say_json
 from bestarm.racing.result import RaceResult
 from bestarm.shown import shown
@@ -23,10 +24,9 @@ ANSWERED = 0
 BAD_INPUT = 2
 UNDECIDED = 3
 FAILED = 4
-INTERRUPTED = 130
 EXIT_CODES = (
     "Exit codes: 0 answered, 1 a check failed, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
-    "failed, 130 interrupted, 141 nobody reads the output."
+    "failed, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 nobody reads the output."
 )
 RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
 
@@ -98,15 +98,23 @@ def as_typed(message: str) -> str:
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
-    with warnings.catch_warnings():
+    with ended_in_order(), warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:
             yield
         except (bestarm.EvaluationError, BrokenExecutor) as error:
             raise refuse(str(error), FAILED) from error
+        except SystemExit as error:
+            raise refuse(_exited(error), FAILED) from error
         except (ValueError, TypeError, OSError, ImportError, bestarm.BestarmError) as error:
             raise refuse(str(error)) from error
+
+
+def _exited(error: SystemExit) -> str:
+    """What to say when the user's function ends the program: that is its failure, not the end of the tool."""
+    where = getattr(error, "__notes__", ["the function"])[0]
+    return f"{where} called sys.exit({error.code!r}) in place of returning a score"
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -10,7 +10,6 @@ import typer
 from bestarm.cli.app import (
     BAD_INPUT,
     EXIT_CODES,
-    INTERRUPTED,
     SAVED,
     app,
     clear_errors,
@@ -20,6 +19,7 @@ from bestarm.cli.app import (
 )
 from bestarm.cli.options import MaxEvaluations, Output, RaceFile, announce_items, grouped
 from bestarm.cli.outputs import files_of_store, files_read, wanted_page
+from bestarm.cli.signals import INTERRUPTED
 from bestarm.cli.streams import remark
 from bestarm.inputs.options import Options
 from bestarm.racing.begun_here import was_begun_here

@@ -16,7 +16,7 @@ from bestarm.racing.origins import FunctionOrigin, plain
 class Workers:
     """How the function is called."""
 
-    workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel.")] = 1
+    workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel; they end with the race.")] = 1
     rounds_in_flight: Annotated[int | None, typer.Option(help="Rounds evaluated at a time.")] = None
     jointly: Annotated[bool, typer.Option("--jointly", help="The function takes all arms at once.")] = False
 

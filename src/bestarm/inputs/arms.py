@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bestarm.inputs.descriptions import described
 from bestarm.inputs.texts import first_names, label_text, repeated, short
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -37,13 +38,13 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
         kinds = "a sequence, or a mapping of names to what evaluate is given"
-        raise TypeError(f"arms must be {kinds}, got {short(repr(arms))}{hint_for_set(arms)}")
+        raise TypeError(f"arms must be {kinds}, got {short(described(arms))}{hint_for_set(arms)}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
-    names = tuple(map(label_text, labels))
+    names = tuple(_name(arm, label) for arm, label in enumerate(labels))
     for arm, name in enumerate(names):
         if not name.strip() or labels[arm] is None:
-            raise ValueError(f"every arm must have a name, but arm {arm} is {labels[arm]!r}")
+            raise ValueError(f"every arm must have a name, but arm {arm} is {described(labels[arm])}")
         if isinstance(labels[arm], set | frozenset):
             raise TypeError(
                 f"arm {arm} is a set, whose text changes from run to run: give arms as a mapping, {{'name': ..., ...}}"
@@ -58,3 +59,13 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     if len(names) < 2:
         raise ValueError(f"there must be at least two arms to compare, got {len(names)}")
     return RaceArms(labels, names, values)
+
+
+def _name(arm: int, label: Any) -> str:
+    try:
+        return label_text(label)
+    except Exception as error:  # whatever a method of the user's does
+        raise ValueError(
+            f"arm {arm} has no name: {type(label).__name__}.__str__ raises {type(error).__name__}; give arms as a "
+            "mapping, {'name': ..., ...}"
+        ) from error

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.checks import LARGEST, rounding_of
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
+from bestarm.inputs.descriptions import described, said
+from bestarm.inputs.ends import let_through
 from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import item_text
 from bestarm.inputs.texts import hashable, quoted, short
@@ -28,6 +30,7 @@ class ScoredError(PlainError):
 
 
 Outcome = float | NotedScore | EvaluationError
+FINITE = "a score must be a finite number"
 
 
 def listed(value: Any, arms: Sequence[Any], names: Sequence[str]) -> list[Any]:
@@ -46,15 +49,16 @@ def is_failure(outcome: Outcome) -> "TypeIs[EvaluationError]":
 
 
 def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
-    """What was told about an evaluation: a score, or an exception in place of one."""
+    """What was told about an evaluation: a score, or an exception in place of one; a wish to end is raised."""
     if isinstance(value, EvaluationError):
         return value
-    if isinstance(value, Exception):
+    if isinstance(value, BaseException):
+        let_through(value, named(name, item))
         return raised_outcome(value, bounds, name, item)
     return checked_score(value, bounds, name, item)
 
 
-def raised_outcome(error: Exception, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
+def raised_outcome(error: BaseException, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
     """What an exception means: a failure, or the score that it counts as."""
     if isinstance(error, EvaluationError):  # of one item of a group
         return error
@@ -77,13 +81,13 @@ def after_retries(outcome: Outcome, failed: Sequence[EvaluationError]) -> Outcom
     return NotedScore(outcome, Note(str(failed[-1]), retried=len(failed)))
 
 
-def failed_call(name: str, item: Any, error: Exception) -> EvaluationError:
+def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
     """What went wrong, with the arm, the item and the exception."""
     if isinstance(error, PlainError):
-        said = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
+        text = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
     else:
-        said = f"{named(name, item)} failed: {type(error).__name__}: {error}"
-    failure = EvaluationError(shown(said, "failure"))
+        text = f"{named(name, item)} failed: {type(error).__name__}: {said(error)}"
+    failure = EvaluationError(shown(text, "failure"))
     failure.__cause__ = error
     return failure
 
@@ -95,12 +99,14 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
     """
     try:
         score = float(value) if not isinstance(value, str | bytes) else None
+    except OverflowError:
+        return EvaluationError(f"{named(name, item)} returned a number too large for a float: {FINITE}")
     except Exception:  # whatever the conversion of the user's type raises: it is no number
         score = None
     if score is None:
-        return EvaluationError(f"{named(name, item)} returned {short(repr(value))}, which is not a number")
+        return EvaluationError(f"{named(name, item)} returned {short(described(value))}, which is not a number")
     if not math.isfinite(score):
-        return EvaluationError(f"{named(name, item)} returned {score}: a score must be a finite number")
+        return EvaluationError(f"{named(name, item)} returned {score}: {FINITE}")
     if abs(score) > LARGEST:
         beyond = f"a score must lie within ±{LARGEST:g} (give scores in another unit)"
         return EvaluationError(f"{named(name, item)} returned {score!r}: {beyond}")

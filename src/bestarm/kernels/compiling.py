@@ -7,6 +7,7 @@ a change or an upgrade everything is compiled anew, and nobody runs a stale kern
 
 import glob
 import hashlib
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import files
@@ -26,6 +27,10 @@ def _fingerprint() -> str:
 
 
 SOURCES = _fingerprint()
+# LLVM hands compiled code over by looking through a set of all its modules. Another thread that throws modules away at
+# that moment, as compiling does when it ends, makes that fail, and the code is not there to be kept.
+COMPILING = threading.RLock()
+NOT_SEEN = "no compiled object yet"
 
 
 class KernelCache(FunctionCache):
@@ -41,13 +46,28 @@ class KernelCache(FunctionCache):
         self._cache_file = IndexDataCacheFile(self._cache_path, name, SOURCES)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, and nothing of older sources."""
-        super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        """Keep compiled code, and nothing of older sources. Code that cannot be kept can be run all the same."""
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            if NOT_SEEN not in str(error):
+                raise
+            return  # it is compiled anew by the next program
         function = self._impl.filename_base.rpartition("-")[0]  # without its line and the version of Python
         for path in Path(self._cache_path).glob(f"{glob.escape(function)}-*"):
             if SOURCES not in path.name:
                 with suppress(OSError):  # another process may be at it
                     path.unlink()
+
+
+def _alone(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, in one thread at a time, up to the end of what it throws away."""
+
+    def alone(signature: Any) -> Any:
+        with COMPILING:
+            return compile_kernel(signature)
+
+    return alone
 
 
 def _kept(**options: Any) -> Any:
@@ -57,6 +77,7 @@ def _kept(**options: Any) -> Any:
         kernel = njit(nogil=True, error_model="numpy", **options)(function)
         if not config.DISABLE_JIT:  # type: ignore[attr-defined]
             kernel._cache = KernelCache(function)
+            kernel.compile = _alone(kernel.compile)
         return kernel
 
     return decorate

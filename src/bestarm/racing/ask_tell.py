@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any, Generic, Self, Unpack
 
 from bestarm.algorithms import Reason
@@ -87,8 +86,7 @@ class Race(Generic[Arm]):
         usual = options.rounds_in_flight is None and settings.rounds_in_flight > 1
         if usual and not settings.algorithm.start(n_arms).works_ahead:
             settings = replace(settings, rounds_in_flight=1)
-        game = start_game(settings, n_arms, options)
-        self.state = RaceState(game, settings, given.order)
+        self.state = RaceState(start_game(settings, n_arms, options), settings, given.order)
         self._store: Store | None = None
         if options.store is None:
             self.state.decide()
@@ -125,6 +123,8 @@ class Race(Generic[Arm]):
             if opened.wanted
         ]
         unasked.clear()
+        if not rounds:
+            self.state.check_items()
         return rounds
 
     def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
@@ -183,6 +183,7 @@ class Race(Generic[Arm]):
             warn_if_all_failed(self.state.record)
         if first_failure is not None and not self.finished:
             raise first_failure
+        self.state.check_items()
 
     def _raises(self, failure: EvaluationError) -> bool:
         return self.state.settings.on_error == "raise" or isinstance(failure, OutOfBoundsError)
@@ -230,9 +231,7 @@ class Race(Generic[Arm]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _keep_in(self, store: Store, options: Options) -> None:

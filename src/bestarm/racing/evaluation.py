@@ -9,8 +9,11 @@ from uuid import uuid4
 
 from bestarm.checks import LARGEST, check_count, check_flag
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
+from bestarm.inputs.descriptions import described
+from bestarm.inputs.ends import let_through
 from bestarm.inputs.scores import Outcome, after_retries, checked_score, is_failure, listed, named, raised_outcome
-from bestarm.inputs.texts import counted
+from bestarm.inputs.texts import counted, short
+from bestarm.racing.interruption import asked_to_end, evaluating
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
@@ -32,6 +35,11 @@ class Call(NamedTuple):
     values: tuple[Any, ...]
     names: tuple[str, ...]
     item: Any
+
+    @property
+    def named(self) -> str:
+        """The call, as messages name it."""
+        return named(self.names[0] if len(self.names) == 1 else "arms", self.item)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,8 @@ class Evaluation:
         """The score of one arm, or what went wrong, in one attempt."""
         try:
             value = self.function(arm, item)
-        except Exception as error:
+        except BaseException as error:
+            let_through(error, named(name, item))
             return raised_outcome(error, self.bounds, name, item)
         low, high = self.bounds or REAL
         if type(value) is float and low <= value <= high:
@@ -87,12 +96,14 @@ class Evaluation:
         failed: list[list[Outcome]] = []
         for attempt in range(self.retries + 1):
             try:
-                value = self.function(call.values if self.jointly else call.values[0], call.item)
-            except Exception as error:
+                with evaluating():
+                    value = self.function(call.values if self.jointly else call.values[0], call.item)
+            except BaseException as error:
+                let_through(error, call.named)
                 outcomes = self._failed(call, error)
             else:
                 outcomes = self._scores(value, call)
-            if not self._again(outcomes, attempt):
+            if not self._again(outcomes, attempt) or asked_to_end():
                 break
             failed.append(outcomes)
             time.sleep(pause(attempt))
@@ -105,10 +116,14 @@ class Evaluation:
         failed: list[list[Outcome]] = []
         for attempt in range(self.retries + 1):
             try:
-                value = await self.function(call.values if self.jointly else call.values[0], call.item)
-            except (KeyboardInterrupt, SystemExit) as error:
-                raise ProgramEndError from error
-            except Exception as error:
+                with evaluating():
+                    value = await self.function(call.values if self.jointly else call.values[0], call.item)
+            except GeneratorExit:  # the loop is gone
+                raise
+            except BaseException as error:
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    raise  # by the race; a cancellation that comes out of the function is a failure of its own
+                _refuse_to_end(error, call)
                 outcomes = self._failed(call, error)
             else:
                 outcomes = self._scores(value, call)
@@ -124,7 +139,7 @@ class Evaluation:
             return False
         return any(map(is_failure, outcomes))
 
-    def _failed(self, call: Call, error: Exception) -> list[Outcome]:
+    def _failed(self, call: Call, error: BaseException) -> list[Outcome]:
         return [raised_outcome(error, self.bounds, name, call.item) for name in call.names]
 
     def _scores(self, value: Any, call: Call) -> list[Outcome]:
@@ -132,14 +147,24 @@ class Evaluation:
             return [checked_score(value, self.bounds, call.names[0], call.item)]
         try:
             values = listed(value, call.values, call.names)
-        except Exception as error:  # whatever a generator of the user does
+        except BaseException as error:  # whatever a generator of the user does
+            let_through(error, call.named)
             return self._failed(call, error)
         if len(values) != len(call.arms):
-            wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given, got {value!r}"
-            return [EvaluationError(f"{named('arms', call.item)} {wanted}") for _ in call.arms]
+            wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given"
+            text = f"{named('arms', call.item)} {wanted}, got {short(described(value))}"
+            return [EvaluationError(text) for _ in call.arms]
         return [
             checked_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)
         ]
+
+
+def _refuse_to_end(error: BaseException, call: Call) -> None:
+    """Raise a wish to end the program as an error that an event loop can see."""
+    try:
+        let_through(error, call.named)
+    except (KeyboardInterrupt, SystemExit) as end:
+        raise ProgramEndError from end
 
 
 def _in_the_end(outcomes: list[Outcome], failed: list[list[Outcome]]) -> list[Outcome]:

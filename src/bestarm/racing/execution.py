@@ -1,23 +1,25 @@
 """Evaluations started, collected, stored, counted, until the answer is there."""
 
 import random
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from types import FrameType
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakSet
 
 from bestarm.algorithms import Reason
 from bestarm.algorithms.statements import Arm
+from bestarm.inputs.descriptions import described, said
+from bestarm.inputs.ends import let_through, the_end_in
 from bestarm.inputs.options import Options
 from bestarm.inputs.scores import Outcome, failed_call, is_failure
+from bestarm.inputs.texts import short
 from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.grouped import over_groups
+from bestarm.racing.interruption import Interruption, evaluating, inside_evaluation, interruptible
 from bestarm.racing.result import RaceResult
 from bestarm.racing.summary import warn_of
 from bestarm.report.live import display
@@ -56,59 +58,21 @@ def run_race(
     evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
     if options.groups is not None:
         evaluation = replace(evaluation, function=over_groups(evaluation))
-    with race, display(race.standing, execution.progress) as show, _interruptible() as pausing:
-        runner = _Runner(race, evaluation, show, pausing)
+    nested = inside_evaluation()
+    with race, display(race.standing, execution.progress) as show, interruptible() as interruption:
+        race.state.drawing = interruption
+        runner = _Runner(race, evaluation, show, interruption)
         try:
-            if awaited:
-                from bestarm.racing.loop import LoopExecutor
-
-                with LoopExecutor() as loop:
-                    runner.on_executor(loop, evaluation.on_loop)
-            elif execution.executor is not None:
-                runner.on_executor(execution.executor, evaluation)
-            else:
-                runner.one_by_one()
+            with evaluating():
+                runner.run(execution)
         except KeyboardInterrupt:
+            interruption.close()
+            if nested:
+                raise
             return replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
         result = race.result()
     warn_of(result, race.state.game)
     return result
-
-
-class Pausing:
-    """Ctrl-C is let through only while evaluations run, so that no score is half counted."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._open = False
-
-    def interrupt(self, number: int, frame: FrameType | None) -> None:
-        """What Ctrl-C does."""
-        self.asked = True
-        if self._open:
-            raise KeyboardInterrupt
-
-    def __enter__(self) -> None:
-        self._open = True
-        if self.asked:
-            raise KeyboardInterrupt
-
-    def __exit__(self, *_: object) -> None:
-        self._open = False
-
-
-@contextmanager
-def _interruptible() -> Iterator[Pausing]:
-    """Handle Ctrl-C while a race runs; only the main thread of a program gets it."""
-    pausing = Pausing()
-    if threading.current_thread() is not threading.main_thread():
-        yield pausing
-        return
-    before = signal.signal(signal.SIGINT, pausing.interrupt)
-    try:
-        yield pausing
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True)
@@ -118,7 +82,31 @@ class _Runner:
     race: Race[Any]
     evaluation: Evaluation
     show: Callable[[], None]
-    pausing: Pausing
+    interruption: Interruption
+
+    def run(self, execution: Execution) -> None:
+        """Evaluate until the race has ended."""
+        if self.evaluation.awaited:
+            self._on_loop()
+        elif execution.executor is not None:
+            self.on_executor(execution.executor, self.evaluation)
+        else:
+            self.one_by_one()
+
+    def _on_loop(self) -> None:
+        """Evaluate coroutines; those that are of no use any more are cancelled."""
+        from bestarm.racing.loop import LoopExecutor
+
+        loop = LoopExecutor()
+        try:
+            try:
+                self.on_executor(loop, self.evaluation.on_loop)
+            finally:
+                loop.check()
+            with self.interruption:
+                loop.shutdown()
+        finally:
+            loop.shutdown(wait=False)
 
     def one_by_one(self) -> None:
         """Evaluate here, one call after the other; a round is stored as a whole unless it is slow or fails."""
@@ -134,14 +122,16 @@ class _Runner:
                         done, batch = batch, []
                         race.take(done)
                 finally:
+                    self.interruption.close()
                     race.take(batch)
                 self.show()
 
     def _evaluate_some(self, outcomes: Iterator[Batch], batch: Batch) -> bool:
         """Evaluate until there is something to store at once; False when the round is evaluated."""
         begun = time.monotonic()
-        with self.pausing:
+        with self.interruption:
             for made in outcomes:
+                self.interruption.check()  # what was evaluated when Ctrl-C came is dropped, whatever came out
                 batch += made
                 failed = False
                 for _, _, outcome in made:
@@ -182,35 +172,83 @@ class _Runner:
 
     def on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
         """Start all that may be evaluated now, and take what is done, until the race has ended."""
-        race, running = self.race, dict[Future[list[Outcome]], Call]()
+        race, running = self.race, _Running(executor, evaluate)
         try:
             while not race.finished:
                 for todo in race.ask():
                     for call in self._calls(todo):
-                        running[executor.submit(evaluate, call)] = call
-                with self.pausing:
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    _refuse_the_end(future, running[future].number)
-                ordered = sorted(done, key=lambda future: running[future][:2])
-                race.take(_collected({future: running.pop(future) for future in ordered}))
+                        self.interruption.check()
+                        running.start(call)
+                        if self.interruption.asked:
+                            running.drop_last()
+                with self.interruption:
+                    done, _ = wait(running.calls, return_when=FIRST_COMPLETED)
+                race.take(running.collect(done))
                 self.show()
         finally:
-            for future in running:
+            self.interruption.close()
+            rest = running.stop()
+            if self.interruption.asked or not race.finished:  # what failed may have failed for the same reason
+                rest = [(number, arm, outcome) for number, arm, outcome in rest if isinstance(outcome, float)]
+            race.take(rest)
+
+
+@dataclass(frozen=True)
+class _Running:
+    """The calls that an executor was given."""
+
+    executor: Executor
+    evaluate: Callable[[Call], Any]
+    calls: dict[Future[list[Outcome]], Call] = field(default_factory=dict)  # that are not collected yet
+    known: WeakSet[Future[list[Outcome]]] = field(default_factory=WeakSet)
+
+    def start(self, call: Call) -> None:
+        """Give a call to the executor, which must answer with a future of its own."""
+        try:
+            future = self.executor.submit(self.evaluate, call)
+        except BaseException as error:
+            let_through(error, call.named)
+            why = f"{type(error).__name__}: {said(error)}"
+            raise BrokenExecutor(f"the executor takes no evaluations in round {call.number}: {why}") from error
+        if not isinstance(future, Future) or future in self.known:
+            what = "the same future twice" if isinstance(future, Future) else short(described(future))
+            raise BrokenExecutor(f"the executor must give a new future for each evaluation, but its submit gave {what}")
+        self.known.add(future)
+        self.calls[future] = call
+
+    def drop_last(self) -> None:
+        """Forget the call that was started last if it has ended: it was evaluated here, when Ctrl-C came."""
+        future, call = self.calls.popitem()
+        if not future.done():
+            self.calls[future] = call
+
+    def collect(self, done: Iterable[Future[list[Outcome]]]) -> Batch:
+        """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
+        for future in done:
+            _refuse_the_end(future, self.calls[future].number)
+        ordered = sorted(done, key=lambda future: self.calls[future][:2])
+        return _collected({future: self.calls.pop(future) for future in ordered})
+
+    def stop(self) -> Batch:
+        """Cancel what has not begun; what is done by now. What runs on the executor of the user goes on."""
+        for future in self.calls:
+            with suppress(Exception):  # some executors cannot cancel, and say so: then it goes on as well
                 future.cancel()
-            kept = [future for future in running if future.done() and not future.cancelled() and not future.exception()]
-            race.take(_collected({future: running[future] for future in kept}))
+        done = [future for future in self.calls if future.done() and not future.cancelled() and not future.exception()]
+        return _collected({future: self.calls[future] for future in done})
 
 
 def _refuse_the_end(future: Future[list[Outcome]], number: int) -> None:
     """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
+    if future.cancelled():
+        raise BrokenExecutor(f"the executor cancelled an evaluation of round {number}")
     error = future.exception()
     if isinstance(error, BrokenExecutor):
         raise BrokenExecutor(f"the executor broke down while it evaluated round {number}: {error}") from error
     if isinstance(error, ProgramEndError) and error.__cause__ is not None:
         raise error.__cause__
-    if error is not None and not isinstance(error, Exception):
-        raise error  # Ctrl-C reaches the processes of a pool too
+    if error is not None and (end := the_end_in(error)) is not None:
+        raise end  # Ctrl-C reaches the processes of a pool too
 
 
 def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
@@ -219,6 +257,6 @@ def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
     for future, call in done.items():
         error = future.exception()
         for k, arm in enumerate(call.arms):
-            failed = None if error is None else failed_call(call.names[k], call.item, error)  # type: ignore[arg-type]
+            failed = None if error is None else failed_call(call.names[k], call.item, error)
             batch.append((call.number, arm, failed or future.result()[k]))
     return batch

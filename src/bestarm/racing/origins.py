@@ -3,15 +3,15 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, get_args
 
+from bestarm.algorithms import Reason
 from bestarm.checks import check_choice, check_count, check_flag, check_positive, check_text
 from bestarm.experiments import compressors
+from bestarm.inputs.descriptions import said
 from bestarm.inputs.items import STDIN, read_items
 from bestarm.inputs.options import Options
 from bestarm.inputs.programs import TIMEOUT, Measure, Measured
@@ -20,6 +20,7 @@ from bestarm.racing.commands import run_command, run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
+from bestarm.racing.workers import Workers
 
 MOST_SHOWN = 20  # commands or arms that are shown before they are run,
 LONGEST_SHOWN = 1000  # and characters of each
@@ -73,11 +74,14 @@ class FunctionOrigin:
         """Import the function and race it, on processes if there are several workers."""
         evaluation = Evaluation(imported(self.function, self.folder), jointly=self.jointly, retries=self.retries)
         items = None if self.items is None else read_items(Path(self.items))
-        with ExitStack() as stack:
-            executor = stack.enter_context(ProcessPoolExecutor(self.workers)) if self.workers > 1 else None
-            return run_race(
-                Execution(evaluation, executor, progress), arms, items, replace(options, origin=plain(self))
-            )
+        execution, begun = Execution(evaluation, progress=progress), replace(options, origin=plain(self))
+        if self.workers == 1:
+            return run_race(execution, arms, items, begun)
+        with Workers(self.workers) as pool:
+            result = run_race(replace(execution, executor=pool), arms, items, begun)
+            if result.reason is Reason.INTERRUPTED:
+                pool.kill()
+        return result
 
 
 @dataclass(frozen=True)
@@ -193,8 +197,12 @@ def imported(name: str, folder: str) -> Callable[..., Any]:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise ImportError(f"there is no module {error.name!r} in {folder} or among the installed ones") from error
+    except SystemExit as error:
+        raise ImportError(f"the module {module_name!r} calls sys.exit({error.code!r}) when it is imported") from error
     except Exception as error:  # whatever a module of the user does when it is imported
-        raise ImportError(f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise ImportError(
+            f"the module {module_name!r} cannot be imported: {type(error).__name__}: {said(error)}"
+        ) from error
     if not hasattr(module, function_name):
         raise ImportError(f"the module {module_name!r} has no function {function_name!r}")
     function: Callable[..., Any] = getattr(module, function_name)

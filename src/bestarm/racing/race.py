@@ -106,7 +106,11 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     min_rounds : without bounds, no arm is dropped before this round; 10 unless given
     shuffle_arms : evaluate the arms of each round in a random order (by the seed), where the order may matter to scores
 
-    Ctrl-C ends a race with all scores kept and a result that says what is known so far.
+    Ctrl-C ends a race with all scores kept and a result that says what is known so far. What was being evaluated is
+    dropped, whatever came out of it, and evaluated again when the race is continued; a call that runs on an executor of
+    yours is not waited for and goes on by itself. A race inside an evaluation of another one raises
+    `KeyboardInterrupt`, so that both end. Other signals are left to your program, and ``sys.exit`` in `evaluate` or in
+    the items ends it, with all scores kept: neither is a failure that ``on_error`` could count.
 
     Examples
     --------

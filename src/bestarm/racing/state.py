@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -54,6 +55,8 @@ class RaceState:
         self.disqualified: list[Failure] = []
         self.ran_out: Reason | None = None  # why no more rounds are decided
         self.outage: Outage | None = None
+        self.broken: BaseException | None = None  # what came out of the items in place of one
+        self.drawing: AbstractContextManager[None] = nullcontext()  # around the code that gives items
         self._items = items
         self._reading = reading_of(settings, game)
 
@@ -87,15 +90,34 @@ class RaceState:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
         limit, ahead = self.settings.max_evaluations, self.settings.rounds_in_flight
         while not self.game.finished and self.ran_out is None and self.record.n_rounds < self.game.n_rounds + ahead:
+            if self.broken is not None:
+                return
             asked = self.game.ask().tolist()
             used_up = self.record.n_rounds == self.settings.pool
             cost = 0 if used_up else len(asked) * self.settings.size_of(self.record.n_rounds + 1)
             if limit is not None and self.spent + cost > limit:
                 self.ran_out = Reason.BUDGET
-            elif (item := next(self._items, END)) is END:
-                self.ran_out = Reason.RAN_OUT_OF_ITEMS
+            elif (item := self._drawn()) is END:
+                self.ran_out = None if self.broken else Reason.RAN_OUT_OF_ITEMS
             else:
                 self._append(asked, item)
+
+    def _drawn(self) -> Any:
+        """The next item, or the end. Errors are kept until all that is known is counted: `check_items` raises them.
+
+        An iterator that raised may say next that it has ended: that is not the end of the items.
+        """
+        try:
+            with self.drawing:
+                return next(self._items, END)
+        except BaseException as error:
+            self.broken = error
+            return END
+
+    def check_items(self) -> None:
+        """Raise what came out of the items in place of one, unless the race has ended without it."""
+        if self.broken is not None and not self.game.finished:
+            raise self.broken
 
     def _append(self, asked: list[int], item: Any) -> None:
         text = item_text(item)

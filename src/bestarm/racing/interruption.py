@@ -1,0 +1,103 @@
+"""Ctrl-C: noted at once, let through only where nothing can be half done, for all races that run in this program."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+
+_RUNNING: "set[Interruption]" = set()  # of the races of all threads: the end of a program is that of all of them
+_INSIDE: ContextVar[bool] = ContextVar("inside an evaluation", default=False)
+
+
+class Interruption:
+    """Whether a race was asked to end. Ctrl-C is raised only while the user's code runs, so no score is half counted.
+
+    What runs when Ctrl-C comes is dropped, whatever comes out of it: code that catches `KeyboardInterrupt`, or a
+    program of the user's that ends by the same Ctrl-C, gives neither a score nor a failure.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._open = False
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        """What Ctrl-C does: it is for the races around this one, and in other threads, as well."""
+        self.asked = True
+        for other in tuple(_RUNNING):
+            other.asked = True
+        if self._open:
+            raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raise if the race was asked to end."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def close(self) -> None:
+        """Let nothing through any more."""
+        self._open = False
+
+    def __enter__(self) -> None:
+        self._open = True
+        self.check()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._open = False
+        if kind is None:  # the user's code may have caught what was raised there
+            self.check()
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Handle Ctrl-C while a race runs; only the main thread of a program can.
+
+    Other signals are left to the program: a library does not decide what ends it.
+    """
+    interruption = Interruption()
+    _RUNNING.add(interruption)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        handled = _handle(interruption)
+        try:
+            yield interruption
+        finally:
+            if handled:
+                signal.signal(signal.SIGINT, before)
+    finally:
+        _RUNNING.discard(interruption)
+
+
+def _handle(interruption: Interruption) -> bool:
+    """Take Ctrl-C over, where that can be done and undone."""
+    if signal.getsignal(signal.SIGINT) is None:  # it belongs to a program that Python is a part of
+        return False
+    try:
+        signal.signal(signal.SIGINT, interruption.interrupt)
+    except ValueError:  # not the main thread of the main interpreter
+        return False
+    return True
+
+
+def asked_to_end() -> bool:
+    """Whether a race of this program was asked to end: nothing is tried again then."""
+    return any(interruption.asked for interruption in tuple(_RUNNING))
+
+
+def inside_evaluation() -> bool:
+    """Whether this is called by an evaluation of a race, in whatever process."""
+    return _INSIDE.get()
+
+
+@contextmanager
+def evaluating() -> Iterator[None]:
+    """While evaluations of a race run.
+
+    A race inside of them that is interrupted returns no result: the race around it would take what is worked out from
+    it for a score.
+    """
+    token = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
