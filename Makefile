@@ -7,7 +7,7 @@ MEASURED := --cov --cov-report= --cov-fail-under=0
 # Coverage cannot see into compiled kernels: these tests run once more with the compiler off, where dividing by 0 warns.
 INTERPRETED := tests/test_conformance.py tests/test_kernels.py -k 'the_reference_agrees or test_kernels' -W ignore::RuntimeWarning
 
-.PHONY: demo test coverage bench faults figure1 lint format clean
+.PHONY: demo test coverage bench faults attack figure1 lint format clean
 .DEFAULT_GOAL := demo
 
 $(STAMP): pyproject.toml
@@ -42,6 +42,11 @@ bench: $(STAMP)  ## speed, as ratios in one run
 
 faults: $(STAMP)  ## do the tests notice faults that are planted? takes some ten minutes
 	$(BIN)/python benchmarks/planted_faults.py
+
+# What "make attack" runs: a hundredth of everything takes some minutes, SCALE=1 all of it.
+SCALE ?= 0.01
+attack: $(STAMP)  ## kills, signals, disk faults, hostile files, lines and calls: does bestarm hold?
+	$(BIN)/python benchmarks/faults.py all --scale $(SCALE)
 
 figure1: $(STAMP)  ## Figure 1 of the paper, into figures/
 	$(BIN)/bestarm reproduce figure1 --output figures

@@ -1,0 +1,205 @@
+"""Values that nobody expects: texts, numbers and objects that break careless code."""
+
+import datetime
+import decimal
+import enum
+import fractions
+import itertools
+import pathlib
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from attacks.judging import OwnError
+
+TEXTS = (
+    "", " ", "\t", "\n", "\r", "\r\n", "\0", "a\0b", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\ufeff", "\ufeffa",
+    "\x1b[2J", "\x1b]52;c;aGk=\x07", "\x1b]8;;http://x\x1b\\y\x1b]8;;\x1b\\", "\x9b2J", "\x90q\x9c", "\x07", "\x7f",
+    "\u202eabc", "\u2066x\u2069", "\u200b", "\u200d", "e\u0301", "\U0001f600", "\udcff", "\ud800", "\uffff", "ﬀ", "İ", "ß",
+    "=1+1", "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "<script>alert(1)</script>", "</script>", "&amp;", "<!--", "]]>",
+    "[red]x[/red]", "[/]", "[link=x]y", "{item}", "{", "}", "{0}", "{{x}}", "{% x %}", "%s", "%n", "$HOME", "`x`", "${x}",
+    "'", '"', "''", "\\", "\\n", ";", ",", ",,", "a,b", "a\tb", "#", "--", "-", "--help", "-x", "/", "//", ".", "..", "../x",
+    "nan", "NaN", "NA", "N/A", "None", "null", "true", "False", "inf", "-inf", "Infinity", "1e999", "-1e999", "1e-400", "1,5",
+    "\u22125", "１２", "1_000", "0x10", "1e5", "1 000", "٣", "½", "1.", ".5", "+.5e+3", "1e", "--5", "12abc", "1" * 400,
+    "a" * 5_000, "é" * 700, "a\n" * 300, "same", "same ", "SAME",
+)  # fmt: skip
+NUMBERS: tuple[Any, ...] = (
+    0, -0.0, 1, -1, 2, 3, 7, 0.5, 0.05, 0.95, 1.0, 1.5, -0.5, 1e-9, 1e-17, 1e-300, 1e-320, 5e-324, 1e9, 1e16, 1e150, 1e154,
+    1e155, 1e300, 1e308, -1e308, 1.7976931348623157e308, float("inf"), float("-inf"), float("nan"), 255, 256, 2**31 - 1, 2**31,
+    2**32, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64, -(2**63), -(2**63) - 1, 10**18, 10**19, 10**400, -(10**400), 10**5000,
+    True, False, 1j, complex("nan"), decimal.Decimal("0.5"), decimal.Decimal("NaN"), decimal.Decimal("sNaN"),
+    decimal.Decimal("1e400"), decimal.Decimal("Infinity"), fractions.Fraction(1, 3), fractions.Fraction(10**400, 3),
+    np.int8(3), np.uint8(200), np.int64(5), np.uint64(2**64 - 1), np.float16(0.5), np.float32("nan"), np.float64(1e308),
+    np.longdouble("1e4000"), np.bool_(True), np.complex128(1), np.datetime64("NaT"), np.datetime64("2020-01-01"),
+    np.timedelta64(5, "s"), np.str_("x"), np.bytes_(b"x"), datetime.date(2020, 1, 1), datetime.timedelta(days=1),
+)  # fmt: skip
+BIG = 1000  # whole numbers above this can mean honest work
+
+
+class Hostile:
+    """An object of which everything fails, or some of it."""
+
+    def __init__(self, parts: tuple[str, ...]) -> None:
+        self.parts = parts
+
+    def _do(self, part: str, otherwise: Any) -> Any:
+        if part in self.parts:
+            raise OwnError(f"own {part}")
+        return otherwise
+
+    def __repr__(self) -> str:
+        return str(self._do("repr", "<hostile>"))
+
+    def __str__(self) -> str:
+        return str(self._do("str", "hostile"))
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._do("eq", self is other))
+
+    def __hash__(self) -> int:
+        return int(self._do("hash", 7))
+
+    def __bool__(self) -> bool:
+        return bool(self._do("bool", True))
+
+    def __len__(self) -> int:
+        return int(self._do("len", 3))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._do("iter", (1, 2, 3)))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, int) and not 0 <= key < 3:
+            raise IndexError(key)
+        return self._do("getitem", key)
+
+    def __float__(self) -> float:
+        return float(self._do("float", 0.5))
+
+    def __index__(self) -> int:
+        return int(self._do("index", 3))
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return self._do("call", 0.5)
+
+
+PARTS = ("repr", "str", "eq", "hash", "bool", "len", "iter", "getitem", "float", "index", "call")
+
+
+class Liar(list[Any]):
+    """A list that lies about its length."""
+
+    def __len__(self) -> int:
+        return 5
+
+
+class Text(str):
+    """A text that claims to be something else."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "other"
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+class Colour(enum.Enum):
+    """Some names."""
+
+    red = 1
+    blue = "same"
+
+
+class FullOfErrors(Exception):  # noqa: N818 - a thing to throw
+    """An exception without a text."""
+
+    def __str__(self) -> str:
+        raise OwnError("own text of an error")
+
+
+def deep(levels: int) -> list[Any]:
+    """A list in a list in a list."""
+    inner: list[Any] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+def circular() -> list[Any]:
+    """A list that holds itself."""
+    inner: list[Any] = [1]
+    inner.append(inner)
+    return inner
+
+
+def text(luck: random.Random) -> str:
+    """A text; sometimes several in one."""
+    one = luck.choice(TEXTS)
+    return one if luck.random() < 0.8 else one + luck.choice(TEXTS)[:200]
+
+
+def number(luck: random.Random, big: bool = True) -> Any:
+    """A number; without ``big``, no whole number that means much honest work."""
+    while True:
+        value: Any = luck.choice(NUMBERS)
+        if big or not isinstance(value, int | np.integer) or isinstance(value, bool) or abs(int(value)) < BIG:
+            return value
+
+
+def thing(luck: random.Random) -> Any:
+    """An object."""
+    make = luck.choice(THINGS)
+    return make(luck)
+
+
+THINGS: tuple[Any, ...] = (
+    lambda luck: None,
+    lambda luck: luck.choice(((), [], {}, set(), frozenset(), b"", bytearray(b"x"), memoryview(b"xy"), range(0), range(3))),
+    lambda luck: object(),
+    lambda luck: luck.choice((int, str, Exception, ValueError("own"), FullOfErrors(), NotImplemented, Ellipsis, Colour.red)),
+    lambda luck: Hostile(tuple(luck.sample(PARTS, luck.randint(1, 4)))),
+    lambda luck: Hostile(PARTS),
+    lambda luck: Liar([0.1, 0.2]),
+    lambda luck: Text("same"),
+    lambda luck: deep(luck.choice((3, 50, 2_000, 20_000))),
+    lambda luck: circular(),
+    lambda luck: itertools.islice(itertools.count(), 20),
+    lambda luck: iter([]),
+    lambda luck: (k for k in (1, 2)),
+    lambda luck: lambda *_: 0.5,
+    lambda luck: pathlib.Path(luck.choice((".", "/", "nowhere/x", "items.txt", "x" * 300))),
+    lambda luck: np.array(luck.choice(([], [1.0, 2.0], [[1.0, 2.0]], [["a", "b"]], [None, 1], [np.nan], 5.0, [[[1.0]]], ["x"]))),
+    lambda luck: np.zeros((luck.choice((0, 1, 2, 3)), luck.choice((0, 1, 2, 3))), dtype=luck.choice("fdbBhiIqQ?FDOSUMm")),
+    lambda luck: np.ma.masked_array([1.0, 2.0], [True, False]),
+    lambda luck: [text(luck) for _ in range(luck.randint(0, 4))],
+    lambda luck: [number(luck) for _ in range(luck.randint(0, 4))],
+    lambda luck: tuple(number(luck) for _ in range(2)),
+    lambda luck: {text(luck): number(luck) for _ in range(luck.randint(0, 4))},
+    lambda luck: {number(luck, False): text(luck) for _ in range(2)},
+    lambda luck: [Hostile(("eq", "hash")), Hostile(("str",))],
+)  # fmt: skip
+
+
+def value(luck: random.Random, big: bool = True) -> Any:
+    """Anything."""
+    kind = luck.random()
+    if kind < 0.4:
+        return number(luck, big)
+    return text(luck) if kind < 0.6 else thing(luck)
+
+
+def shown(given: Any) -> str:
+    """A value in the description of a case."""
+    try:
+        said = ascii(given)
+    except RecursionError:
+        return f"<nested {type(given).__name__}>"
+    except Exception:
+        return f"<{type(given).__name__} {getattr(given, 'parts', '')}>"
+    return said if len(said) < 300 else f"{said[:300]}… ({len(said)} characters)"

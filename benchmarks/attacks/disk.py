@@ -1,0 +1,311 @@
+"""Disks that are full, read-only or fail, files that vanish or are replaced, and a disk that forgets what was not synced."""
+
+import ctypes
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import bestarm
+from attacks.judging import Fault, judge
+from attacks.pool import Case
+from attacks.stores import LEVEL, share
+from killing import outcome
+
+Note = Callable[[str], None]
+PATIENCE = 60.0
+CHUNK = 10
+ARMS = list(LEVEL)
+NEW_MOUNTS = 0x00020000  # CLONE_NEWNS
+SECTOR = 512
+SIZE = 16 << 20  # bytes of the small disk
+connect = sqlite3.connect
+
+
+class Disk:
+    """A folder; where it is allowed, on a small disk of its own that only this process sees."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "disk"
+        self.folder.mkdir()
+        self.own = os.geteuid() == 0 and ctypes.CDLL(None).unshare(NEW_MOUNTS) == 0 and self._mount()
+
+    def _mount(self) -> bool:
+        private = subprocess.run(["mount", "--make-rprivate", "/"], check=False, capture_output=True)
+        words = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "none", str(self.folder)]
+        return private.returncode == 0 and subprocess.run(words, check=False, capture_output=True).returncode == 0
+
+    def read_only(self, wanted: bool) -> bool:
+        """Make it read-only, or writable again; whether that worked."""
+        words = ["mount", "-o", f"remount,{'ro' if wanted else 'rw'}", str(self.folder)]
+        return self.own and subprocess.run(words, check=False, capture_output=True).returncode == 0
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def run(store: Path | None, evaluate: Callable[[Any, Any], float] = share, ahead: int = 1) -> bestarm.RaceResult[Any]:
+    """A small race, with long names of items so that it fills pages."""
+    items = [f"{k} {'x' * 150}" for k in range(60)]
+    options: dict[str, Any] = {"items": items, "bounds": (0, 1), "rounds_in_flight": ahead, "progress": False}
+    return bestarm.race(evaluate, arms=ARMS, store=store, delta=1e-9, **options)
+
+
+def number_of(item: Any) -> int:
+    """Which item it is."""
+    return int(str(item).split()[0])
+
+
+def full(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
+    """A disk that becomes full: refused in one sentence, and with space again the race goes on."""
+    store, filler = disk.folder / "race.sqlite", disk.folder / "filler"
+    room = luck.randrange(0, 400_000)
+    if disk.own:
+        filler.write_bytes(bytes(max(0, SIZE - room)))
+        came = attempted(store, expected)
+        filler.unlink()
+    else:
+        came = within(room, store, expected)
+    note(f"{room} bytes free: {came}")
+    return goes_on(store, expected, came)
+
+
+def too_large(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
+    """Writing fails beyond some size of a file."""
+    room = luck.randrange(0, 400_000)
+    came = within(room, disk.folder / "race.sqlite", expected)
+    note(f"files up to {room} bytes: {came}")
+    return goes_on(disk.folder / "race.sqlite", expected, came)
+
+
+def within(room: int, store: Path, expected: Any) -> str:
+    """The race where no file may become larger."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        return attempted(store, expected)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def attempted(store: Path, expected: Any, evaluate: Callable[[Any, Any], float] = share) -> str:
+    """A race that may be refused, in one sentence; if it ends, then as expected."""
+    try:
+        result = run(store, evaluate)
+    except Exception as error:
+        return judge(error, (bestarm.StoreError,))
+    if outcome(result) != expected:
+        raise Fault(f"a wrong answer: {outcome(result)}")
+    return "ended"
+
+
+def goes_on(store: Path, expected: Any, came: str) -> str:
+    """What was stored can be shown, and goes on to the same answer without evaluating it again."""
+    known = scores_in(store)
+    if known:
+        bestarm.load_result(store)
+    again: list[tuple[str, Any]] = []
+
+    def evaluate(arm: Any, item: Any) -> float:
+        again.append((arm, item))
+        return share(arm, item)
+
+    if outcome(run(store, evaluate)) != expected:
+        raise Fault("continued, it ended otherwise")
+    if twice := {(arm, number_of(item)) for arm, item in again} & known:
+        raise Fault(f"stored and evaluated again: {sorted(twice)[:3]}")
+    return came
+
+
+def scores_in(store: Path) -> set[tuple[str, int]]:
+    """What is stored, read from a copy."""
+    copies = store.parent.parent / "copies"
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir()
+    for file in store.parent.glob(f"{store.name}*"):
+        shutil.copy(file, copies)
+    try:
+        with closing(connect(copies / store.name)) as connection:
+            rows = connection.execute("SELECT name, item FROM scores JOIN rounds USING (round) JOIN arms USING (arm)")
+            return {(name, number_of(item)) for name, item in rows}
+    except sqlite3.Error:
+        return set()
+
+
+def read_only(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
+    """A read-only disk: a race on it is shown as it is and cannot go on."""
+    store = disk.folder / "race.sqlite"
+    run(store)
+    if not disk.read_only(True):
+        return "not possible here"
+    try:
+        if outcome(bestarm.load_result(store)) != expected:
+            raise Fault("shown otherwise on a read-only disk")
+        attempted_new = attempted(disk.folder / "new.sqlite", expected)
+        note(f"a new race: {attempted_new}")
+        if attempted_new == "ended":
+            raise Fault("a race was stored on a read-only disk")
+    finally:
+        disk.read_only(False)
+    return "shown"
+
+
+def vanishing(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
+    """A store that is deleted, moved or replaced while its race runs: nobody may think that it is still kept."""
+    store, at = disk.folder / "race.sqlite", luck.randrange(1, 40)
+    how = luck.choice(("deleted", "all deleted", "moved", "replaced", "emptied"))
+    note(f"{how} at evaluation {at}")
+    calls = 0
+
+    def evaluate(arm: Any, item: Any) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            strike(store, how)
+        return share(arm, item)
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        came = attempted(store, expected, evaluate)
+    if how == "replaced" and store.exists() and store.read_bytes() != b"mine":
+        raise Fault("a file that took the place of the store was overwritten")
+    warned = any(store.name in str(one.message) for one in said)
+    if came == "ended" and not warned and len(scores_in(store)) < sum(expected["counts"]):
+        raise Fault(f"the store was {how}, and nobody said so")
+    return f"{how} {came}"
+
+
+def strike(store: Path, how: str) -> None:
+    """Do something to a store behind the back of its race."""
+    if how == "all deleted":
+        for file in store.parent.glob(f"{store.name}*"):
+            file.unlink()
+    elif how == "deleted":
+        store.unlink()
+    elif how == "moved":
+        store.rename(store.parent / "elsewhere")
+    elif how == "replaced":
+        (store.parent / "mine").write_bytes(b"mine")
+        (store.parent / "mine").replace(store)
+    else:
+        os.truncate(store, 0)
+
+
+def io_errors(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
+    """A statement that fails, now and then or from then on."""
+    at, once = luck.randrange(1, 300), luck.random() < 0.5
+    words = luck.choice(
+        (
+            "disk I/O error",
+            "database or disk is full",
+            "unable to open database file",
+            "attempt to write a readonly database",
+        )
+    )
+    note(f"{words} at statement {at}{' once' if once else ''}")
+    calls = [0]
+
+    class Failing(sqlite3.Connection):
+        def _count(self) -> None:
+            calls[0] += 1
+            if calls[0] == at or (calls[0] > at and not once):
+                raise sqlite3.OperationalError(words)
+
+        def execute(self, *args: Any) -> sqlite3.Cursor:
+            self._count()
+            return super().execute(*args)
+
+        def executemany(self, *args: Any) -> sqlite3.Cursor:
+            self._count()
+            return super().executemany(*args)
+
+    sqlite3.connect = lambda *args, **kwargs: connect(*args, **kwargs, factory=Failing)  # type: ignore[assignment]
+    try:
+        came = attempted(disk.folder / "race.sqlite", expected)
+    finally:
+        sqlite3.connect = connect
+    return goes_on(disk.folder / "race.sqlite", expected, came)
+
+
+def forgetful(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
+    """A power cut: what was synced stays, of what was written since then any sectors do.
+
+    An evaluation begins after the transactions before it have returned: what the files hold then is durable. Of what
+    the log gains until the next evaluation, some sectors are lost.
+    """
+    store, moments = disk.folder / "race.sqlite", list[dict[str, bytes]]()
+
+    def evaluate(arm: Any, item: Any) -> float:
+        moments.append(
+            {end: Path(f"{store}{end}").read_bytes() for end in ("", "-wal") if Path(f"{store}{end}").exists()}
+        )
+        return share(arm, item)
+
+    run(store, evaluate)
+    disk.clear()
+    at = luck.randrange(len(moments) - 1)
+    later = next((k for k in range(at + 1, len(moments)) if moments[k] != moments[at]), at)
+    before, after = moments[at], moments[later]
+    files = dict(before)
+    if before.get("") == after.get(""):
+        files["-wal"] = torn(before.get("-wal", b""), after.get("-wal", b""), luck)
+    note(f"power cut at evaluation {at}")
+    for end, data in files.items():
+        Path(f"{store}{end}").write_bytes(data)
+    durable = scores_of(before, disk)
+    found = scores_in(store)
+    if not durable <= found:
+        raise Fault(f"durable and then lost: {sorted(durable - found)[:3]}")
+    return goes_on(store, expected, "power cut")
+
+
+def scores_of(files: dict[str, bytes], disk: Disk) -> set[tuple[str, int]]:
+    """The scores in the bytes of a store."""
+    place = disk.folder / "durable"
+    place.mkdir()
+    for end, data in files.items():
+        (place / f"race.sqlite{end}").write_bytes(data)
+    found = scores_in(place / "race.sqlite")
+    shutil.rmtree(place)
+    shutil.rmtree(disk.folder / "copies", ignore_errors=True)
+    return found
+
+
+def torn(before: bytes, after: bytes, luck: random.Random) -> bytes:
+    """The log with all that was synced, and some sectors of what was written later."""
+    if after[: len(before)] != before:
+        return before
+    made = bytearray(before)
+    for start in range(len(before), len(after), SECTOR):
+        part = after[start : start + SECTOR]
+        made += part if luck.random() < 0.6 else luck.choice((bytes(len(part)), luck.randbytes(len(part))))
+    return bytes(made[: luck.choice((len(made), luck.randint(len(before), len(made))))])
+
+
+ATTACKS = (full, full, too_large, read_only, vanishing, vanishing, io_errors, io_errors, forgetful, forgetful)
+
+
+def prepare(folder: Path) -> Case:
+    """Cases of one fault of the disk each."""
+    warnings.simplefilter("ignore")
+    disk = Disk(folder)
+    expected = outcome(run(None))
+
+    def case(luck: random.Random, note: Note) -> str:
+        attack = luck.choice(ATTACKS)
+        note(attack.__name__)
+        disk.clear()
+        return f"{attack.__name__} {attack(disk, luck, note, expected)}"
+
+    return case

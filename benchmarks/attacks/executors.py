@@ -1,0 +1,164 @@
+"""Executors that are broken: futures that never end, cannot be cancelled, come twice or with something else in them."""
+
+import os
+import random
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import bestarm
+from attacks.judging import REFUSALS, Fault, judge
+from attacks.pool import Case
+from attacks.stores import share
+from killing import outcome
+
+Note = Callable[[str], None]
+PATIENCE = 30.0
+CHUNK = 10
+ARMS = ["low", "mid", "high"]
+
+
+class Unwilling(Future[Any]):
+    """A future whose cancel() fails, as that of some libraries does."""
+
+    def cancel(self) -> bool:
+        raise NotImplementedError("cancel is not supported")
+
+
+class Inline(Executor):
+    """Runs a call when it is submitted."""
+
+    future: Callable[[], Future[Any]] = Future
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = self.future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+class Strange(Inline):
+    """Inline, and from some call on as its kind says."""
+
+    def __init__(self, kind: str, after: int, luck: random.Random) -> None:
+        self.kind, self.after, self.luck = kind, after, luck
+        self.calls = 0
+        self.kept: list[tuple[Future[Any], Any]] = []
+        if kind == "unwilling":
+            self.future = Unwilling
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.calls += 1
+        if self.kind == "late":
+            return self._late(fn, *args)
+        if self.calls <= self.after:
+            return super().submit(fn, *args, **kwargs)
+        return self._strange(fn, *args)
+
+    def _late(self, fn: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Complete some of what was given, in any order, from another thread."""
+        future = self.future()
+        self.kept.append((future, fn(*args)))
+        threading.Timer(0.002 * self.luck.random(), completed, (future, self.kept[-1][1])).start()
+        return future
+
+    def _strange(self, fn: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = self.future()
+        if self.kind == "submit raises":
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        if self.kind == "submit breaks":
+            raise BrokenProcessPool("a child process terminated abruptly")
+        if self.kind == "broken":
+            future.set_exception(BrokenExecutor("the pool is gone"))
+        elif self.kind == "cancelled":
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        elif self.kind == "own exception":
+            future.set_exception(self.luck.choice((ValueError("own"), OSError(28, "no space"), MemoryError())))
+        elif self.kind == "wrong result":
+            future.set_result(self.luck.choice((None, [], 5, "x", [1.0, 2.0], {}, [None], [float("nan")])))
+        elif self.kind == "no future":
+            strange: Any = self.luck.choice((None, 5, "x"))
+            return strange  # type: ignore[no-any-return]
+        elif self.kind == "never" and self.calls == self.after + 1:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        elif self.kind == "never":
+            return future
+        else:
+            future.set_result(fn(*args))
+        return future
+
+
+def completed(future: Future[Any], result: Any) -> None:
+    """Give a future its result, unless it was cancelled."""
+    if future.set_running_or_notify_cancel():
+        future.set_result(result)
+
+
+KINDS = ("inline", "unwilling", "late", "submit raises", "submit breaks", "broken", "cancelled", "own exception", "wrong result", "no future", "never", "unwilling threads")  # fmt: skip
+HARMLESS = ("inline", "unwilling", "late", "unwilling threads")
+# What an executor itself raises is passed on.
+ALLOWED: dict[str, tuple[type[BaseException], ...]] = {
+    "submit raises": (RuntimeError,),
+    "no future": (AttributeError,),
+}
+
+
+class UnwillingThreads(ThreadPoolExecutor):
+    """Threads whose futures cannot be cancelled."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        inner, outer = super().submit(fn, *args, **kwargs), Unwilling()
+        inner.add_done_callback(lambda done: outer.set_result(done.result()))
+        return outer
+
+
+def prepare(folder: Path) -> Case:
+    """Cases of one race each, on an executor that is strange."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    expected = {ahead: outcome(run(None, ahead, None)) for ahead in (1, 2, 4)}
+
+    def case(luck: random.Random, note: Note) -> str:
+        kind, after, ahead = luck.choice(KINDS), luck.choice((0, 1, 5, 12)), luck.choice((1, 2, 4))
+        on_error = luck.choice(("raise", "worst", "disqualify")) if kind in HARMLESS else "raise"
+        store = folder / "race.sqlite" if luck.random() < 0.5 else None
+        for file in folder.glob("race.sqlite*"):
+            file.unlink()
+        note(f"{kind} after {after} calls, {ahead} rounds in flight, {on_error}, {'stored' if store else 'not stored'}")
+        executor: Executor = UnwillingThreads(3) if kind == "unwilling threads" else Strange(kind, after, luck)
+        try:
+            with executor:
+                result = run(executor, ahead, store, on_error)
+        except Exception as error:
+            if kind in HARMLESS:
+                raise Fault(
+                    f"{kind}: a race failed for no reason: {type(error).__name__}: {str(error)[:200]}"
+                ) from error
+            came = judge(error, (*REFUSALS, BrokenExecutor, *ALLOWED.get(kind, ())))
+        else:
+            came = str(result.reason)
+            if result.reason != "interrupted" and outcome(result) != expected[ahead]:
+                raise Fault(f"{kind}: a wrong answer, {outcome(result)}")
+            if result.reason == "interrupted" and kind != "never":
+                raise Fault(f"{kind}: interrupted by nobody")
+        if store is not None and store.exists():
+            again = run(None, ahead, store, on_error)
+            if outcome(again) != expected[ahead]:
+                raise Fault(f"{kind}: continued from its store, it ended otherwise, with {outcome(again)}")
+        return f"{kind} {came}"
+
+    return case
+
+
+def run(executor: Executor | None, ahead: int, store: Path | None, on_error: Any = "raise") -> bestarm.RaceResult[Any]:
+    """A small race."""
+    options: dict[str, Any] = {"items": range(60), "bounds": (0, 1), "on_error": on_error, "rounds_in_flight": ahead}
+    return bestarm.race(share, arms=ARMS, executor=executor, store=store, progress=False, **options)

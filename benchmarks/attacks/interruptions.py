@@ -1,0 +1,116 @@
+"""Races that get Ctrl-C or another signal at a random moment: no wrong answer, nothing left running, and they go on."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from attacks import victim
+from attacks.judging import Fault
+from attacks.pool import Case
+from attacks.running import Victim, uninterrupted
+
+PATIENCE = 700.0
+CHUNK = 1
+LONG = 20.0  # seconds of an evaluation that nobody wants to wait for
+SOON = 8.0  # within so many seconds a race must have ended, on a busy machine
+RACES = (
+    "sequential",
+    "pool",
+    "threads",
+    "awaited",
+    "jointly",
+    "run",
+    "workers",
+    "workers",
+    "commands",
+    "commands_worst",
+    "commands_disqualify",
+)
+SIGNALS = (signal.SIGINT,) * 6 + (signal.SIGTERM, signal.SIGHUP)
+
+
+def prepare(folder: Path) -> Case:
+    """Cases that interrupt a race once."""
+
+    def case(luck: random.Random, note: Callable[[str], None]) -> str:
+        place = folder / f"interruption-{luck.getrandbits(60):x}"
+        try:
+            return interrupted(luck, place, note)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    return case
+
+
+def interrupted(luck: random.Random, folder: Path, note: Callable[[str], None]) -> str:
+    """Interrupt a race while it evaluates, look at what it left, and let it go on to its end."""
+    name, number = luck.choice(RACES), luck.choice(SIGNALS)
+    to_all, long = luck.random() < 0.5, luck.random() < 0.3
+    expected, seconds = uninterrupted(name)
+    delay = luck.uniform(0.0, 0.3) if long else luck.uniform(0.0, 0.6 * seconds)
+    whom = "the group" if to_all else "the process"
+    note(f"{name}, {number.name} to {whom}, {'long' if long else 'short'} evaluations, after {delay:.3f} s")
+    run = Victim(name, folder, LONG if long else 0.0)
+    process = run.start()
+    wait_for_evaluation(run, process)
+    time.sleep(delay)
+    if process.poll() is None:
+        os.killpg(process.pid, number) if to_all else process.send_signal(number)
+    what = f"{name} after {number.name} to {whom}"
+    begun = time.monotonic()
+    try:
+        code = process.wait(SOON)
+    except subprocess.TimeoutExpired:
+        run.sweep(0.0)
+        process.wait()
+        raise Fault(f"{what}: it still runs after {SOON:g} s") from None
+    took = time.monotonic() - begun
+    if (left := run.sweep(1.0)) > 0:
+        raise Fault(f"{what}: {left} processes were left running")
+    ended = code == 0
+    if not ended and code not in allowed_codes(name, number):
+        raise Fault(f"{what}: exit code {code} after {took:.1f} s: {run.said()}")
+    check_rows(run, what)
+    run.seconds = 0.0
+    found = run.finish()
+    if found != expected:
+        raise Fault(f"{what}: it ended otherwise, with {found} and not with {expected}")
+    return f"{name} {'ended before' if ended else number.name}"
+
+
+def wait_for_evaluation(run: Victim, process: "subprocess.Popen[bytes]") -> None:
+    """Until the first evaluation has begun."""
+    until = time.monotonic() + 30.0
+    while run.counted("begin") == 0 and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    if run.counted("begin") == 0:
+        run.sweep(0.0)
+        raise Fault(f"{run.name}: nothing was evaluated: {run.said()}")
+
+
+def allowed_codes(name: str, number: signal.Signals) -> tuple[int, ...]:
+    """Exit codes of an interruption. Signals other than Ctrl-C end a user's own program at once."""
+    if number == signal.SIGINT:
+        return (victim.INTERRUPTED,)
+    return (128 + number, -number)
+
+
+def check_rows(run: Victim, what: str) -> None:
+    """Every score that is stored is the true one, and nothing is stored as a failure."""
+    rows = run.rows()
+    if not rows:
+        return
+    failures = [failure for _, failure in rows.values() if failure is not None]
+    if failures:
+        raise Fault(f"{what}: the interruption was stored as a failure: {failures[0]}")
+    known = {victim.score(arm, item) for word, arm, item in run.log() if word == "begin"}
+    false = [
+        score for score, _ in rows.values() if score is None or not any(abs(score - true) < 1e-9 for true in known)
+    ]
+    if false:
+        raise Fault(f"{what}: a false score was stored: {false[0]}")

@@ -1,0 +1,68 @@
+"""What bestarm may answer to bad input: a documented error in one sentence, and nothing else."""
+
+import re
+import traceback
+import unicodedata
+from pathlib import Path
+
+import bestarm
+
+LONGEST = 600  # characters of a sentence
+PRODUCT = str(Path(bestarm.__file__).parent)
+REFUSALS = (ValueError, TypeError, bestarm.BestarmError)
+
+
+class Fault(Exception):  # noqa: N818 - not an error of this program, but what it looks for
+    """A promise that was broken."""
+
+
+class OwnError(Exception):
+    """What the user's own objects raise: nobody has to explain that."""
+
+
+def wrong_with(text: str, longest: int = LONGEST) -> str | None:
+    """Why a text is not a sentence that can be shown anywhere, or None."""
+    if not text.strip():
+        return "it says nothing"
+    if len(text) > longest:
+        return f"it has {len(text):,} characters"
+    for letter in text:
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            return f"it holds the control character U+{ord(letter):04X}"
+    return None
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says, with the text of a KeyError as it was given."""
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+def judge(error: BaseException, allowed: tuple[type[BaseException], ...] = REFUSALS) -> str:
+    """The kind of a refusal that is as promised; anything else is a fault."""
+    name = type(error).__name__
+    where = _place(error)
+    if not isinstance(error, allowed) or isinstance(error, RecursionError | NotImplementedError):
+        raise Fault(f"{name} escapes: {text_of(error)[:300]} [{where}]") from error
+    if (wrong := wrong_with(text_of(error))) is not None:
+        raise Fault(f"{name} is not one sentence, {wrong}: {text_of(error)[:300]!r} [{where}]") from error
+    return name if where.startswith("bestarm") else f"{name} of others"
+
+
+def _place(error: BaseException) -> str:
+    """Where an error was raised: the file and function."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return "nowhere"
+    last = frames[-1]
+    inside = [frame for frame in frames if frame.filename.startswith(PRODUCT)]
+    through = f"{Path(inside[-1].filename).name}:{inside[-1].name}" if inside else "outside"
+    home = "bestarm" if last.filename.startswith(PRODUCT) else Path(last.filename).name
+    return f"{home} {last.name}" if not inside else f"{home} {through}"
+
+
+def pattern(text: str) -> str:
+    """A message without its particulars, so that the same fault is counted once."""
+    text = re.sub(r"(/[^\s:'\"]+)+|U\+[0-9A-F]+", "PATH", text)
+    text = re.sub(r"'[^']*'|\"[^\"]*\"", "'…'", text)
+    text = re.sub(r"0x[0-9a-f]+|[-+]?\d[\d_,.]*(e[-+]?\d+)?", "0", text)
+    return text[:160]

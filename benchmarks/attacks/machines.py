@@ -1,0 +1,43 @@
+"""Many courses of the state machines of the suite: games and races in any order of events."""
+
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import seed, settings
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from attacks.judging import Fault
+from attacks.pool import Case
+from test_machines import SMALL, GameMachine, RaceMachine
+
+PATIENCE = 300.0
+CHUNK = 1
+PER_CASE = 10  # courses
+
+
+def prepare(folder: Path) -> Case:
+    """Cases of some courses each."""
+    warnings.simplefilter("ignore")
+
+    def case(luck: random.Random, note: Callable[[str], None]) -> str:
+        machine = luck.choice((GameMachine, RaceMachine))
+        note(machine.__name__)
+        several = settings(SMALL, max_examples=PER_CASE, stateful_step_count=40, derandomize=False)
+        run = seeded(machine, luck.getrandbits(60))
+        try:
+            run_state_machine_as_test(run, settings=several)
+        except Exception as error:
+            course = "\n".join(getattr(error, "__notes__", ()))
+            note(course)
+            raise Fault(f"{machine.__name__}: {type(error).__name__}: {str(error)[:300]}") from error
+        return machine.__name__
+
+    return case
+
+
+def seeded(machine: type[RuleBasedStateMachine], number: int) -> type[RuleBasedStateMachine]:
+    """The same machine with random numbers of its own."""
+    own: type[RuleBasedStateMachine] = seed(number)(type(machine.__name__, (machine,), {}))
+    return own

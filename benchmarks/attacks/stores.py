@@ -1,0 +1,244 @@
+"""Saved races from strangers: damaged or hostile files, which are shown, reported and opened to be continued."""
+
+import random
+import shutil
+import sqlite3
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import bestarm
+from attacks import store_damage
+from attacks.judging import REFUSALS, Fault, judge
+from attacks.lines import command
+from attacks.pool import Case
+from attacks.watching import Watch
+from bestarm.comparisons import Portfolio
+
+Note = Callable[[str], None]
+LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
+EXIT_CODES = (0, 2, 3)
+
+
+def share(arm: str, item: Any) -> float:
+    """A score between 0 and 1."""
+    return LEVEL[arm] + random.Random(str(item)).uniform(-0.19, 0.19)  # noqa: S311 - no secrets here
+
+
+def sometimes(arm: str, item: Any) -> float:
+    """The same, where one arm fails on some items."""
+    if arm == "mid" and int(item) % 9 == 4:
+        raise RuntimeError("out of memory")
+    return share(arm, item)
+
+
+RACES: dict[str, dict[str, Any]] = {
+    "pool": {"items": range(60), "bounds": (0, 1)},
+    "seeds": {},
+    "unfinished": {"items": range(60), "bounds": (0, 1), "max_evaluations": 24},
+    "stream": {"lower_is_better": True, "max_evaluations": 36},
+    "disqualify": {"items": range(60), "bounds": (0, 1), "on_error": "disqualify"},
+    "worst": {"items": range(60), "bounds": (0, 1), "on_error": "worst"},
+    "groups": {"items": range(60), "bounds": (0, 1), "groups": [k // 2 for k in range(60)]},
+    "drawn": {"items": range(20), "bounds": (0, 1), "replace": True},
+    "wins": {"items": range(60), "criterion": "wins"},
+    "portfolio": {"items": range(60), "bounds": (0, 1), "comparison": Portfolio()},
+    "lucb": {"algorithm": bestarm.algorithms.LUCB(0.05, variances=0.02)},
+    "population": {"items": range(60), "bounds": (0, 1), "target": "population"},
+}
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """The options of a race as it is begun, and as it would be continued."""
+    more = {"items": iter(range(100))} if name == "stream" else {}
+    return RACES[name] | more | {"arms": list(LEVEL)}
+
+
+def make(folder: Path) -> dict[str, dict[str, bytes]]:
+    """Saved races as bytes, by the endings of their files; one was left by a process that was killed."""
+    made = {}
+    for name in RACES:
+        path = folder / "whole.sqlite"
+        bestarm.race(
+            sometimes if name in ("disqualify", "worst") else share, store=path, progress=False, **options_of(name)
+        )
+        made[name] = taken(path)
+    left = folder / "whole.sqlite"
+    race = bestarm.Race(store=left, **options_of("pool"))
+    for _ in range(6):
+        for todo in race.ask():
+            race.tell(todo, {arm: share(arm, todo.item) for arm in todo.arms})
+    made["killed"] = {ending: Path(f"{left}{ending}").read_bytes() for ending in ("", "-wal")}
+    race.close()
+    taken(left)
+    for name, arms in (("of_function", "low,mid,high"), ("of_commands", "")):
+        words = ["run", "canary:run", "--arms", arms] if arms else ["commands", "true", "echo 5"]
+        end = ["--store", str(left), "--max-evaluations", "6", "--quiet", "--seed", "1"]
+        quietly([*words, *end])
+        made[name] = taken(left)
+    return made
+
+
+def taken(path: Path) -> dict[str, bytes]:
+    """The bytes of a saved race, which is removed."""
+    found = {"": path.read_bytes()}
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    return found
+
+
+def quietly(words: list[str]) -> int:
+    """A command in this process: its exit code."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        try:
+            command(words, prog_name="bestarm")
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+def prepare(folder: Path) -> Case:
+    """Cases of one damaged file each."""
+    warnings.simplefilter("ignore")
+    (folder / "canary.py").write_text("import stores_canary_was_imported\n\n\ndef run(arm, item):\n    return 0.5\n")
+    (folder / "stores_canary_was_imported.py").write_text("")
+    made = make(folder)
+    place = folder / "given"
+    for name, files in made.items():  # what is needed to show a race is imported and compiled
+        write(place, files)
+        look(place / "race.sqlite", random.Random(0), lambda _: None, folder / "page.html")  # noqa: S311
+        open_again(name, place / "race.sqlite", lambda _: None)
+    for k in range(4):
+        quietly(["report", str(place / "race.sqlite"), "-o", str(folder / "page.html"), *["--json"][: k % 2]])
+        quietly(["show", str(place / "race.sqlite"), *["--json"][: k % 2]])
+    for name in ("canary", "stores_canary_was_imported"):
+        sys.modules.pop(name, None)
+    watch = Watch()
+    watch.known -= {"canary", "stores_canary_was_imported"}
+
+    def case(luck: random.Random, note: Note) -> str:
+        name = luck.choice(list(made))
+        note(name)
+        files = dict(made[name])
+        if luck.random() < 0.5:
+            ending = luck.choice(list(files))
+            files[ending] = store_damage.damaged_bytes(files[ending], luck)
+            write(place, files)
+        else:
+            write(place, files)
+            sql(place / "race.sqlite", luck, note)
+        (folder / "page.html").unlink(missing_ok=True)
+        before = content(place)
+        with watch.watching(place / "race.sqlite-", folder / "page.html") as seen:
+            came = look(place / "race.sqlite", luck, note, folder / "page.html")
+        if seen:
+            raise Fault(f"showing a file did more than that: {seen[0]}")
+        if content(place) != before:
+            changed = {
+                key for key in before.keys() | content(place).keys() if before.get(key) != content(place).get(key)
+            }
+            raise Fault(f"showing a file changed {sorted(changed)}")
+        if name in RACES and luck.random() < 0.3:
+            note("opened again")
+            return f"{came}, {open_again(name, place / 'race.sqlite', note)}"
+        return came
+
+    return case
+
+
+def write(place: Path, files: dict[str, bytes]) -> None:
+    """The files of a race, and nothing else, in a folder."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for ending, data in files.items():
+        (place / f"race.sqlite{ending}").write_bytes(data)
+
+
+def content(place: Path) -> dict[str, bytes]:
+    """All that is in a folder."""
+    return {path.name: path.read_bytes() for path in place.iterdir()}
+
+
+def sql(path: Path, luck: random.Random, note: Note) -> None:
+    """Some changes by SQL, as far as SQLite takes them."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in (
+            "journal_mode = DELETE",
+            "synchronous = OFF",
+            "foreign_keys = OFF",
+            "ignore_check_constraints = ON",
+        ):
+            connection.execute(f"PRAGMA {statement}")
+        for _ in range(luck.choice((1, 1, 1, 2, 4))):
+            try:
+                note(store_damage.damaged_by_sql(connection, luck))
+            except sqlite3.Error as error:
+                note(f"({error})")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")  # as bestarm leaves its files
+        except sqlite3.Error as error:
+            note(f"({error})")
+
+
+def look(path: Path, luck: random.Random, note: Note, page: Path) -> str:
+    """Show a file in all ways: as a result in Python, or by a command."""
+    if luck.random() < 0.15:
+        words = luck.choice(
+            (["show", str(path)], ["show", str(path), "--json"], ["report", str(path), "-o", str(page)])
+        )
+        note(words[0])
+        code = quietly(words)
+        if code not in EXIT_CODES:
+            raise Fault(f"{words[0]} ends with exit code {code}")
+        return f"{words[0]} {code}"
+    try:
+        result = bestarm.load_result(path)
+    except Exception as error:
+        return judge(error, (bestarm.StoreError,))
+    for part in parts(result, luck, page):
+        note(part)
+    return "shown"
+
+
+def parts(result: bestarm.RaceResult[Any], luck: random.Random, page: Path) -> Iterator[str]:
+    """Everything that a result says, each named before it is asked for."""
+    if luck.random() < 0.5:
+        yield "str"
+        str(result)
+    if luck.random() < 0.5:
+        yield "json"
+        result.to_json()
+    if luck.random() < 0.5:
+        yield "values"
+        _ = result.regret_bound, result.saved, result.failures, result.disqualified, result.eliminations, repr(result)
+        _ = result.for_population, result.records, result.scores, result.items
+    if luck.random() < 0.3:
+        yield "intervals"
+        _ = result.intervals, result.lead(result.arms[0], result.arms[1])
+    if luck.random() < 0.02:
+        yield "page"
+        result.to_html(page)
+
+
+def open_again(name: str, path: Path, note: Note) -> str:
+    """Open a race to continue it, and tell a round; a file that is refused stays as it is."""
+    if name not in RACES:
+        return "not ours"
+    before = content(path.parent)
+    try:
+        with bestarm.Race(store=path, **options_of(name)) as race:
+            for todo in [] if race.finished else race.ask():
+                race.tell(todo, {arm: share(arm, 1) for arm in todo.arms})
+            race.result()
+    except bestarm.StoreError as error:
+        if content(path.parent) != before:
+            note(str(error))
+            raise Fault("opened to be continued, a file was refused and changed") from error
+        return judge(error, (bestarm.StoreError,))
+    except Exception as error:
+        return judge(error, REFUSALS)
+    return "continued"
