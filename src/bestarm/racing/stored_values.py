@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from bestarm.algorithms import Algorithm
-from bestarm.checks import check_choice, check_count, check_flag, check_mapping, check_text
+from bestarm.checks import check_choice, check_count, check_flag, check_in_flight, check_mapping, check_seed, check_text
 from bestarm.inputs.items import Kind
 from bestarm.inputs.options import OnError
 from bestarm.racing.settings import missing_setting
 
-MOST_IN_FLIGHT = 10_000  # rounds
 MOST_ITEMS = 2**53
 MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
@@ -23,8 +22,8 @@ def check_values(present: Mapping[str, Any]) -> None:
         check_flag(name, present[name])
     check_choice("on_error", present["on_error"], get_args(OnError))
     check_choice("items", present["items"], get_args(Kind))
-    check_count("seed", present["seed"], least=0)
-    _check_up_to("rounds_in_flight", present["rounds_in_flight"], MOST_IN_FLIGHT)
+    check_seed(present["seed"])
+    check_in_flight(present["rounds_in_flight"])
     if present["max_evaluations"] is not None:
         check_count("max_evaluations", present["max_evaluations"])
     for name in ("items_digest", "arms_digest", "reason"):
@@ -52,18 +51,13 @@ def _check_items(present: Mapping[str, Any]) -> None:
     if listed != (n_items is not None):
         raise ValueError(f"n_items must be the length of the list of items, got {n_items!r}")
     if n_items is not None:
-        _check_up_to("n_items", n_items, MOST_ITEMS)
+        check_count("n_items", n_items, most=MOST_ITEMS)
     if sizes is None:
         return
     if not isinstance(sizes, list) or present["items"] != "pool":
         raise ValueError("group_sizes must be those of a list of items")
     if sum(check_count("a group", size) for size in sizes) != n_items:
         raise ValueError(f"group_sizes must add up to the number of items, {n_items}")
-
-
-def _check_up_to(name: str, value: Any, most: int) -> None:
-    if check_count(name, value) > most:
-        raise ValueError(f"{name} must be at most {most:,}, got {value!r}")
 
 
 def check_game(algorithm: Algorithm, n_arms: int) -> None:
