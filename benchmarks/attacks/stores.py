@@ -244,11 +244,11 @@ def open_again(name: str, path: Path, note: Note) -> str:
             for todo in [] if race.finished else race.ask():
                 race.tell(todo, {arm: share(arm, 1) for arm in todo.arms})
             race.result()
-    except bestarm.StoreError as error:
-        if changed := differing(before, content(path.parent)):
-            note(str(error))
-            raise Fault(f"opened to be continued, a file was refused and changed: {changed}") from error
-        return judge(error, (bestarm.StoreError,))
-    except Exception as error:
-        return judge(error, REFUSALS)
-    return "continued"
+    except Exception as error:  # it is judged
+        came = judge(error, REFUSALS)
+        note(str(error))
+    else:
+        return "continued"
+    if came == "StoreError" and (changed := differing(before, content(path.parent))):  # connections are closed by now
+        raise Fault(f"opened to be continued, a file was refused and changed: {changed}")
+    return came
