@@ -51,8 +51,8 @@ def interrupted(luck: random.Random, folder: Path, note: Callable[[str], None]) 
     """Interrupt a race while it evaluates, look at what it left, and let it go on to its end."""
     name, number = luck.choice(RACES), luck.choice(SIGNALS)
     to_all, long = luck.random() < 0.5, luck.random() < 0.3
-    expected, seconds = uninterrupted(name)
-    delay = luck.uniform(0.0, 0.3) if long else luck.uniform(0.0, 0.6 * seconds)
+    expected, _ = uninterrupted(name)
+    delay = luck.uniform(0.0, 0.3) if long else luck.uniform(0.0, 0.8)
     whom = "the group" if to_all else "the process"
     note(f"{name}, {number.name} to {whom}, {'long' if long else 'short'} evaluations, after {delay:.3f} s")
     run = Victim(name, folder, LONG if long else 0.0)

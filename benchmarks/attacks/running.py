@@ -23,7 +23,17 @@ from killing import outcome
 
 MARK = "VICTIM_MARK"  # in the environment of everything that a race starts
 HERE = Path(victim.__file__).resolve().parent
-EVALUATIONS = {"sequential": 40, "stream": 40, "jointly": 40, "disqualify": 59, "lucb": 172, "groups": 294}
+EVALUATIONS = {
+    "sequential": 40,
+    "stream": 40,
+    "jointly": 40,
+    "disqualify": 59,
+    "lucb": 172,
+    "groups": 294,
+    "threads": 13,
+    "awaited": 12,
+    "workers": 60,
+}  # in a row
 COMPILED = 10.0  # seconds: a race that takes longer has compiled its kernels
 CONNECTED = 300.0  # seconds after which a race that should end is given up; its kernels may have to be compiled
 

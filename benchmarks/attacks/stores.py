@@ -137,11 +137,8 @@ def prepare(folder: Path) -> Case:
             came = look(place / "race.sqlite", luck, note, folder / "page.html")
         if seen:
             raise Fault(f"showing a file did more than that: {seen[0]}")
-        if content(place) != before:
-            changed = {
-                key for key in before.keys() | content(place).keys() if before.get(key) != content(place).get(key)
-            }
-            raise Fault(f"showing a file changed {sorted(changed)}")
+        if changed := differing(before, content(place)):
+            raise Fault(f"showing a file changed {changed}")
         if name in RACES and luck.random() < 0.3:
             note("opened again")
             return f"{came}, {open_again(name, place / 'race.sqlite', note)}"
@@ -161,6 +158,19 @@ def write(place: Path, files: dict[str, bytes]) -> None:
 def content(place: Path) -> dict[str, bytes]:
     """All that is in a folder."""
     return {path.name: path.read_bytes() for path in place.iterdir()}
+
+
+def differing(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+    """Which files are not as they were, and where they differ first."""
+    places = []
+    for name in sorted(before.keys() | after.keys()):
+        one, two = before.get(name), after.get(name)
+        if one is None or two is None:
+            places.append(f"{name} {'is new' if one is None else 'is gone'}")
+        elif one != two:
+            first = next((k for k in range(min(len(one), len(two))) if one[k] != two[k]), min(len(one), len(two)))
+            places.append(f"{name} from byte {first}")
+    return places
 
 
 def sql(path: Path, luck: random.Random, note: Note) -> None:
@@ -234,11 +244,11 @@ def open_again(name: str, path: Path, note: Note) -> str:
             for todo in [] if race.finished else race.ask():
                 race.tell(todo, {arm: share(arm, 1) for arm in todo.arms})
             race.result()
-    except bestarm.StoreError as error:
-        if content(path.parent) != before:
-            note(str(error))
-            raise Fault("opened to be continued, a file was refused and changed") from error
-        return judge(error, (bestarm.StoreError,))
-    except Exception as error:
-        return judge(error, REFUSALS)
-    return "continued"
+    except Exception as error:  # it is judged
+        came = judge(error, REFUSALS)
+        note(str(error))
+    else:
+        return "continued"
+    if came == "StoreError" and (changed := differing(before, content(path.parent))):  # connections are closed by now
+        raise Fault(f"opened to be continued, a file was refused and changed: {changed}")
+    return came
