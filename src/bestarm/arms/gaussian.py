@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms.law import JointLaw
-from bestarm.checks import check_count, check_n_arms, finite_vector, refuse_beyond, refuse_first
+from bestarm.checks import check_count, check_n_arms, finite_vector, floats, refuse_beyond, refuse_first
 
 # A covariance may miss positive semi-definiteness by rounding only: this share of its largest eigenvalue.
 EIGENVALUE_TOLERANCE = 1e-10
@@ -102,7 +102,7 @@ def gaussian_worst_case_arms(means: ArrayLike, difference_variances: ArrayLike) 
 def equicorrelated_arms(n_arms: int = 10, correlation: float = 0.0) -> GaussianArms:
     """Figure 1, left: means ``i / 10``, unit variances, the same correlation between all arms."""
     check_n_arms(n_arms)
-    covariance = np.full((n_arms, n_arms), float(correlation))
+    covariance = np.full((n_arms, n_arms), floats("correlation", correlation))
     np.fill_diagonal(covariance, 1.0)
     return GaussianArms(_figure1_means(n_arms), covariance)
 

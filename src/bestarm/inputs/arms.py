@@ -28,17 +28,11 @@ class RaceArms:
         raise ValueError(f"there is no arm {label!r}: the arms are {first_names(self.names)}")
 
 
-def hint_for_set(given: object) -> str:
-    """What to give in place of a set; nothing for other objects."""
-    of_set = isinstance(given, set | frozenset)
-    return ": the order of a set changes from run to run, give a list, such as sorted(...) of it" if of_set else ""
-
-
 def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
         kinds = "a sequence, or a mapping of names to what evaluate is given"
-        raise TypeError(f"arms must be {kinds}, got {short(described(arms))}{hint_for_set(arms)}")
+        raise TypeError(f"arms must be {kinds}, got {short(described(arms))}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
     names = tuple(_name(arm, label) for arm, label in enumerate(labels))

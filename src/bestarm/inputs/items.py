@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import check_flag, check_seed
-from bestarm.inputs.arms import ADDRESS, hint_for_set
+from bestarm.errors import BestarmError
+from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.text_files import lines_of, read_text, read_text_file
@@ -64,8 +65,7 @@ def items_in_order(
     if items is None:
         return Items("seeds", fresh_seeds(seed))
     if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
-        got = f"{short(repr(items))}{hint_for_set(items)}"
-        raise TypeError(f"items must be a list or another sequence, or an iterator, got {got}")
+        raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
     if not hasattr(items, "__len__"):
         if not isinstance(items, Iterable):
             raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
@@ -123,7 +123,7 @@ def full_text(item: Any) -> str:
         return ADDRESS.sub("", repr(item))
 
 
-class SetError(TypeError):
+class SetError(BestarmError, TypeError):
     """An item that is a set, or has one in it."""
 
 
