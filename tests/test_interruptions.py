@@ -375,6 +375,20 @@ def cancelled(last: Any) -> Any:
     return future
 
 
+def holding(result: Any) -> Callable[[Any], Any]:
+    """A future with something else in it."""
+
+    def then(last: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_result(result)
+        return future
+
+    return then
+
+
+ANOTHER = "gave a future for round 3 that does not hold what was evaluated, but"
+
+
 @pytest.mark.parametrize(
     ("then", "text"),
     [
@@ -382,8 +396,13 @@ def cancelled(last: Any) -> Any:
         (cancelled, "cancelled an evaluation of round 3"),
         (lambda last: None, "must give a new future for each evaluation, but its submit gave None"),
         (lambda last: last, "must give a new future for each evaluation, but its submit gave the same future twice"),
+        (holding(None), f"{ANOTHER} None"),
+        (holding([]), rf"{ANOTHER} \[\]"),
+        (holding([0.5, 0.6]), rf"{ANOTHER} \[0.5, 0.6\]"),
+        (holding([float("nan")]), rf"{ANOTHER} \[nan\]"),
+        (holding({0: 0.5}), rf"{ANOTHER} \{{0: 0.5\}}"),
     ],
-    ids=["shut down", "cancelled", "nothing", "the same"],
+    ids=["shut down", "cancelled", "nothing", "the same", "None", "empty", "too many", "NaN", "no list"],
 )
 def test_an_executor_that_breaks_is_one_clear_error_and_loses_nothing(
     then: Callable[[Any], Any], text: str, tmp_path: Path

@@ -274,7 +274,9 @@ class Race(Generic[Arm]):
         except (ValueError, TypeError) as error:  # an algorithm that this version does not know
             raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
         if changed is not None:
-            raise StoreError(f"{store} holds another race (give another file, or the same settings): {changed}")
+            raise StoreError(
+                f"{store} holds another race (give another file, or the same settings): {in_short(changed)}"
+            )
         try:
             self.state.restore(stored.record)
             self._recover(store)

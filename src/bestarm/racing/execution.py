@@ -225,7 +225,7 @@ class _Running:
     def collect(self, done: Iterable[Future[list[Outcome]]]) -> Batch:
         """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
         for future in done:
-            _refuse_the_end(future, self.calls[future].number)
+            _refuse_the_end(future, self.calls[future])
         ordered = sorted(done, key=lambda future: self.calls[future][:2])
         return _collected({future: self.calls.pop(future) for future in ordered})
 
@@ -234,12 +234,12 @@ class _Running:
         for future in self.calls:
             with suppress(Exception):  # some executors cannot cancel, and say so: then it goes on as well
                 future.cancel()
-        done = [future for future in self.calls if future.done() and not future.cancelled() and not future.exception()]
-        return _collected({future: self.calls[future] for future in done})
+        return _collected({future: call for future, call in self.calls.items() if _came_back(future, call)})
 
 
-def _refuse_the_end(future: Future[list[Outcome]], number: int) -> None:
+def _refuse_the_end(future: Future[list[Outcome]], call: Call) -> None:
     """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
+    number = call.number
     if future.cancelled():
         raise BrokenExecutor(f"the executor cancelled an evaluation of round {number}")
     error = future.exception()
@@ -249,6 +249,19 @@ def _refuse_the_end(future: Future[list[Outcome]], number: int) -> None:
         raise error.__cause__
     if error is not None and (end := the_end_in(error)) is not None:
         raise end  # Ctrl-C reaches the processes of a pool too
+    if error is None and not _came_back(future, call):
+        what = f"does not hold what was evaluated, but {short(described(future.result()))}"
+        raise BrokenExecutor(f"the executor gave a future for round {number} that {what}")
+
+
+def _came_back(future: Future[list[Outcome]], call: Call) -> bool:
+    """Whether a future holds what its call returned: an outcome for each arm."""
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return False
+    outcomes: Any = future.result()
+    if not isinstance(outcomes, list) or len(outcomes) != len(call.arms):
+        return False
+    return all(isinstance(one, Outcome) and one == one for one in outcomes)  # noqa: PLR0124 - NaN is no score
 
 
 def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
