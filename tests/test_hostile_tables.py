@@ -58,8 +58,8 @@ BAD_TEXTS: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "commas in TSV": ("t.tsv", "a,b\n1,2\n", {}, "separated by commas: save it with tabs"),
     "long cell": ("t.csv", f"a,b\n1,{'x' * 10_000}\n", {}, "row 1, column 'b' must be a number"),
     "long names": ("t.csv", f"{'x' * 10_000},{'y' * 10_000}\n1,2\n", {"item_column": "i"}, "t.csv has no column 'i'"),
-    "names of two lines": ("t.csv", '"a\nb",c\n1,2\n', {"item_column": "i"}, r"its columns are 'a\nb', c"),
-    "items of two lines": ("t.csv", 'x,a,b\n"q\nr",inf,2\n', {}, r"got inf in row 1 ('q\nr'), column 'a'"),
+    "names of two lines": ("t.csv", '"a\nb",c\n1,2\n', {"item_column": "i"}, r"its columns are a\nb, c"),
+    "items of two lines": ("t.csv", 'x,a,b\n"q\nr",inf,2\n', {}, r"got inf in row 1 (q\nr), column 'a'"),
     "many names": ("t.csv", ",".join(map(str, MANY)) + "\n" + "1," * 3999 + "1\n", {"item_column": "i"}, "3990 more"),
     "one column twice": ("t.csv", "a,b,c\n1,2,3\n", {"item_column": "a", "group_column": "a"}, "in different columns"),
     "date": (

@@ -295,7 +295,8 @@ def test_failures_of_every_kind_are_left_to_on_error(evaluate: Any, text: str, w
     how: dict[str, Any] = {"executor": Inline()} if way == "executor" else {"retries": int(way == "retries")}
     function = coroutine_of(evaluate) if way == "async" else evaluate
     options: dict[str, Any] = {"arms": ARMS, "items": iter(range(2)), "bounds": (0, 1), "progress": False} | how
-    result = bestarm.race(function, on_error="worst", **options)
+    with pytest.warns(bestarm.AssumptionWarning, match="every evaluation of the first round failed"):
+        result = bestarm.race(function, on_error="worst", **options)
     assert (result.reason, [one.worst for one in result.failures]) == ("ran out of items", [2, 2, 2])
     assert f"evaluate('low', 0) {text}" in result.record.failures[1][0]
     with pytest.raises(bestarm.EvaluationError, match=r"^evaluate\('low', 0\)"):

@@ -37,16 +37,13 @@ def test_items_that_run_into_each_other_are_other_items(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cells", [",1,2\n,3,4\n", "NA,1,2\nNA,3,4\n"])
-def test_a_first_column_without_a_score_is_an_arm_or_holds_the_items(cells: str, tmp_path: Path) -> None:
-    """Empty cells are missing scores; words are names of items, whatever they say."""
+def test_a_first_column_without_a_score_is_an_arm(cells: str, tmp_path: Path) -> None:
+    """Empty cells are missing scores, and so is NA: an item is not called that."""
     path = tmp_path / "scores.csv"
     path.write_text("x,a,b\n" + cells, encoding="utf-8")
     table = bestarm.read_table(path)
-    if cells.startswith(","):
-        assert (table.arms, table.items) == (("x", "a", "b"), ("1", "2"))
-        assert np.isnan(table.scores[:, 0]).all()
-    else:
-        assert (table.arms, table.items) == (("a", "b"), ("NA", "NA"))
+    assert (table.arms, table.items) == (("x", "a", "b"), ("1", "2"))
+    assert np.isnan(table.scores[:, 0]).all()
     assert table.scores[:, -2:].tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 # Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
 LARGEST, SMALLEST = 1e150, 1e-150
-SMALLEST_DELTA = 1e-200  # shared out among millions of tests it is still above zero
 LONGEST = 10**300  # whole numbers that files hold, and that nobody counts up to
 LARGEST_COUNT = 2**62  # compiled code counts in 64 bits
 MOST_ARMS = 10**7  # more than any memory holds pairs of
@@ -44,8 +43,6 @@ def check_delta(delta: float) -> None:
     hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
     if not (_is_real(delta) and 0.0 < delta < 1.0):
         raise ValueError(f"delta must lie strictly between 0 and 1, got {_shown(delta)}{hint}")
-    if float(delta) < SMALLEST_DELTA:
-        raise ValueError(f"delta must be at least {SMALLEST_DELTA:g}, got {delta!r}")
 
 
 def check_positive(name: str, value: float) -> None:

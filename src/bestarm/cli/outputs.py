@@ -103,4 +103,12 @@ def files_read(origin: Mapping[str, Any], arms: Sequence[str]) -> list[Path]:
     if origin.get("kind") == "commands":
         named += [word for arm in arms for word in arm.split()]
     files = [Path(folder, name) if isinstance(folder, str) else Path(name) for name in named]
-    return [file for file in files if file.is_file()]
+    return [file for file in files if _is_file(file)]
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; words of commands need not be names that a file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
