@@ -353,7 +353,7 @@ def test_the_log_is_looked_for_where_a_link_leads(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["race.sqlite"]
 
 
-# Deleted, moved or replaced while the race runs.
+# Deleted, moved, replaced or emptied while the race runs.
 
 
 def vanish(store: Path) -> None:
@@ -369,7 +369,11 @@ def replace(store: Path) -> None:
     store.with_name("other").replace(store)
 
 
-@pytest.mark.parametrize("happens", [vanish, move, replace])
+def empty(store: Path) -> None:
+    os.truncate(store, 0)
+
+
+@pytest.mark.parametrize("happens", [vanish, move, replace, empty])
 def test_a_file_that_is_gone_is_noticed_and_nothing_is_lost(happens: Callable[[Path], None], tmp_path: Path) -> None:
     store, whole = tmp_path / "race.sqlite", run()
     begun: list[tuple[str, Any]] = []
@@ -382,11 +386,23 @@ def test_a_file_that_is_gone_is_noticed_and_nothing_is_lost(happens: Callable[[P
 
     with pytest.raises(StoreError) as refusal:
         run(evaluate=watched, store=store)
-    assert "race.sqlite was deleted, moved or replaced while its race was running" in str(refusal.value)
+    assert "race.sqlite was deleted, moved, replaced or emptied while its race was running" in str(refusal.value)
     copy = tmp_path / "race-rescued.sqlite"
     assert f"all that was stored is now in {copy}" in str(refusal.value)
     assert load_result(copy).n_evaluations >= 30
     assert run(store=copy).to_json() == whole.to_json()
+
+
+def test_what_is_left_of_a_file_that_was_emptied_is_not_called_a_copy(tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    with Race(["a", "b"], store=store) as contest:
+        contest.tell(contest.ask()[0], {"a": 1.0, "b": 0.0})
+    with Race(["a", "b"], store=store) as contest:
+        todo = contest.ask()[0]
+        empty(store)
+        with pytest.raises(StoreError, match="emptied while its race was running; what was scored so far could not be"):
+            contest.tell(todo, {"a": 1.0, "b": 0.0})
+    assert [path.name for path in tmp_path.iterdir()] == ["race.sqlite"]
 
 
 def test_a_folder_that_is_gone_is_noticed(tmp_path: Path) -> None:

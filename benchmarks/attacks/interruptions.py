@@ -8,11 +8,14 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import bestarm
 from attacks import victim
 from attacks.judging import Fault
 from attacks.pool import Case
 from attacks.running import Victim, uninterrupted
+from killing import outcome
 
 PATIENCE = 700.0
 CHUNK = 1
@@ -51,13 +54,15 @@ def interrupted(luck: random.Random, folder: Path, note: Callable[[str], None]) 
     """Interrupt a race while it evaluates, look at what it left, and let it go on to its end."""
     name, number = luck.choice(RACES), luck.choice(SIGNALS)
     to_all, long = luck.random() < 0.5, luck.random() < 0.3
-    expected, _ = uninterrupted(name)
-    delay = luck.uniform(0.0, 0.3) if long else luck.uniform(0.0, 0.8)
-    whom = "the group" if to_all else "the process"
-    note(f"{name}, {number.name} to {whom}, {'long' if long else 'short'} evaluations, after {delay:.3f} s")
+    expected, seconds = uninterrupted(name)
+    early = luck.random() < 0.25
+    delay = luck.uniform(0.0, seconds if early else 0.3 if long else 0.8)
+    whom, since = "the group" if to_all else "the process", "its start" if early else "the first evaluation"
+    note(f"{name}, {number.name} to {whom}, {'long' if long else 'short'} evaluations, {delay:.3f} s after {since}")
     run = Victim(name, folder, LONG if long else 0.0)
     process = run.start()
-    wait_for_evaluation(run, process)
+    if not early:
+        wait_for_evaluation(run, process)
     time.sleep(delay)
     if process.poll() is None:
         os.killpg(process.pid, number) if to_all else process.send_signal(number)
@@ -72,15 +77,15 @@ def interrupted(luck: random.Random, folder: Path, note: Callable[[str], None]) 
     took = time.monotonic() - begun
     if (left := run.sweep(1.0)) > 0:
         raise Fault(f"{what}: {left} processes were left running")
-    ended = code == 0
-    if not ended and code not in allowed_codes(name, number):
+    when = "" if code == 128 + number else ended_by_itself(run, expected, code, number)
+    if when is None:
         raise Fault(f"{what}: exit code {code} after {took:.1f} s: {run.said()}")
     check_rows(run, what)
     run.seconds = 0.0
     found = run.finish()
     if found != expected:
         raise Fault(f"{what}: it ended otherwise, with {found} and not with {expected}")
-    return f"{name} {'ended before' if ended else number.name}"
+    return f"{name} {number.name}{when}"
 
 
 def wait_for_evaluation(run: Victim, process: "subprocess.Popen[bytes]") -> None:
@@ -93,11 +98,22 @@ def wait_for_evaluation(run: Victim, process: "subprocess.Popen[bytes]") -> None
         raise Fault(f"{run.name}: nothing was evaluated: {run.said()}")
 
 
-def allowed_codes(name: str, number: signal.Signals) -> tuple[int, ...]:
-    """Exit codes of an interruption. Signals other than Ctrl-C end a user's own program at once."""
-    if number == signal.SIGINT:
-        return (victim.INTERRUPTED,)
-    return (128 + number, -number)
+def ended_by_itself(run: Victim, expected: Any, code: int, number: signal.Signals) -> str | None:
+    """When a race may end in another way than in order: before it began, or when it was over; None if neither is true.
+
+    A signal that comes while Python imports, or as it exits, ends the process itself. So do signals other than Ctrl-C
+    in a program of a user's own.
+    """
+    if code == 0:
+        return ", too late"
+    if code != -number:
+        return None
+    if number != signal.SIGINT and run.name in victim.PYTHON:
+        return ", at once"
+    if run.counted("begin") == 0 and (run.name in victim.PYTHON or not run.store.exists()):
+        return ", before it began"
+    over = bool(run.rows()) and outcome(bestarm.load_result(run.store)) == expected
+    return ", too late" if over else None
 
 
 def check_rows(run: Victim, what: str) -> None:

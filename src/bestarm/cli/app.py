@@ -1,5 +1,6 @@
 """The application that the commands belong to, and what they share."""
 
+import os
 import re
 import shlex
 import warnings
@@ -107,8 +108,17 @@ def clear_errors() -> Iterator[None]:
             raise refuse(str(error), FAILED) from error
         except SystemExit as error:
             raise refuse(_exited(error), FAILED) from error
-        except (ValueError, TypeError, OSError, ImportError, bestarm.BestarmError) as error:
+        except OSError as error:
+            raise refuse(_of_the_system(error)) from error
+        except (ValueError, TypeError, ImportError, bestarm.BestarmError) as error:
             raise refuse(str(error)) from error
+
+
+def _of_the_system(error: OSError) -> str:
+    """What to say when the system refuses a file, such as one whose name is too long."""
+    if error.strerror is None or error.filename is None:
+        return str(error)
+    return f"{shown(os.fsdecode(error.filename), 'path')} cannot be used: {error.strerror}"
 
 
 def _exited(error: SystemExit) -> str:

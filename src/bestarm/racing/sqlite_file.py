@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -232,7 +232,10 @@ def check_schema(connection: sqlite3.Connection, file: RaceFile) -> None:
 
 
 def rescued(connection: sqlite3.Connection, file: RaceFile) -> Path | None:
-    """Copy all that a connection holds to a new file beside the one that is gone; None if that cannot be done."""
+    """Copy all that a connection holds to a new file beside the one that is gone; None if that cannot be done.
+
+    Of a file that was emptied, parts may be missing: that is no copy.
+    """
     names = (f"{file.real.stem}-rescued{number or ''}{file.real.suffix}" for number in range(100))
     place = next((path for name in names if not (path := file.real.with_name(name)).exists()), None)
     if place is None:
@@ -240,9 +243,13 @@ def rescued(connection: sqlite3.Connection, file: RaceFile) -> Path | None:
     try:
         with closing(sqlite3.connect(place)) as copy:
             connection.backup(copy)
+            if copy.execute("PRAGMA quick_check").fetchone() == ("ok",):
+                return place
     except sqlite3.Error:
-        return None
-    return place
+        pass
+    with suppress(OSError):
+        place.unlink(missing_ok=True)
+    return None
 
 
 @contextmanager

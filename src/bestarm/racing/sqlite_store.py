@@ -92,9 +92,9 @@ class SQLiteStore:
             return connection
 
     def _check_there(self) -> None:
-        """Refuse to go on where the file was deleted, moved or replaced: nobody would find what is written to it."""
+        """Refuse to go on where the file was deleted, moved, replaced or emptied: nobody would find what is written."""
         if self._lost is None and _inode(self.file) != self._inode:
-            happened = f"{self.path} was deleted, moved or replaced while its race was running"
+            happened = f"{self.path} was deleted, moved, replaced or emptied while its race was running"
             copy = rescued(self._connection, self.file)
             then = (
                 "what was scored so far could not be saved elsewhere"
@@ -192,12 +192,12 @@ def read_store(path: str | os.PathLike[str]) -> StoredRace:
 
 
 def _inode(file: RaceFile) -> tuple[int, int] | None:
-    """Which file it is, whatever its name; None if there is none."""
+    """Which file it is, whatever its name; None if there is none, or nothing in it."""
     try:
         found = file.real.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if found.st_size > 0 else None
 
 
 def _check_whole(connection: sqlite3.Connection, file: RaceFile) -> None:
