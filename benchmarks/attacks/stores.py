@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout
 from io import StringIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bestarm.comparisons import Portfolio
 Note = Callable[[str], None]
 LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
 EXIT_CODES = (0, 2, 3)
+LONGEST_CHANGE = 1_000  # times 10,000 steps of SQLite
 FAILED = 4  # of a race in which too much failed
 
 
@@ -186,6 +188,8 @@ def sql(path: Path, luck: random.Random, note: Note) -> None:
             "ignore_check_constraints = ON",
         ):
             connection.execute(f"PRAGMA {statement}")
+        steps = count()  # a view that never ends would keep this attack itself
+        connection.set_progress_handler(lambda: next(steps) > LONGEST_CHANGE, 10_000)
         for _ in range(luck.choice((1, 1, 1, 2, 4))):
             try:
                 note(store_damage.damaged_by_sql(connection, luck))
