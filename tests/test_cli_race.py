@@ -506,6 +506,7 @@ BAD_RUNS: dict[str, tuple[list[Any], str]] = {
     "async with workers": (["bench:awaited", "--workers", 2], "an async evaluate runs on an event loop of its own"),
     "store in no folder": (["--store", "absent/race.sqlite"], "it is in a folder that does not exist"),
     "store is a folder": (["--store", "."], "it is a folder"),
+    "page with a long name": (["--report", "x" * 5000], "x cannot be used: File name too long"),
     "store is a text": (["--store", "items.txt"], "is not a race of bestarm"),
     "store is a database": (["--store", "other.sqlite"], "is a database, but not a race of bestarm: give another file"),
 }
