@@ -165,7 +165,8 @@ def check_said(words: list[str], code: int, out: str, err: str) -> None:
             if unicodedata.category(letter) in ("Cc", "Cs") or letter in "\u202e\u2066\u2067\u2028":
                 raise Fault(f"the control character U+{ord(letter):04X} was printed by {words[:1]}, code {code}")
     errors = [line for line in err.splitlines() if line.startswith("error:")]
-    told = "failed" in out if code == 4 else "Usage" in err or "Usage" in out  # 4: a verdict can say it too
+    usage = "Usage" in err or "Usage" in out or "─ Error ─" in err
+    told = "failed" in out if code == 4 else usage  # 4: a verdict can say it too
     if code in (2, 4) and not errors and not told:
         raise Fault(f"exit code {code} without a word: {err[-200:]!r}")
     if len(errors) > 1 or any(len(line) > LONGEST for line in errors):
