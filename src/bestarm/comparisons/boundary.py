@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import QUERIED, ROUNDS, PairRule, Thresholds
+from bestarm.board import ENDED, QUERIED, ROUNDS, Board, PairRule, Thresholds
 from bestarm.comparisons.evidence import TRIED, Evidence, Goal, Role, first_round, shared_rounds
 
 Array = NDArray[np.float64]
@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 CHUNK = 2048  # rounds computed together: rounds 1..2048, 2049..4096, ...
 LARGEST_SLOPE = 1e150  # its square is still a number; beyond it a boundary counts as infinite
 CHUNKS_REMEMBERED = 4096  # 16 bytes per round: at most 64 MiB, four million rounds
+PAIRS_TRIED = 2**18  # of places on a board that is copied to try a floor: copies of larger ones save nothing
 
 
 class Boundary(Protocol):
@@ -100,11 +101,49 @@ class BoundaryEvidence(Evidence):
 class PairEvidence(BoundaryEvidence):
     """Moments of all differences, judged by the boundary of a comparison of pairs."""
 
-    def __init__(self, n_arms: int, boundary: Boundary, goal: Goal) -> None:
+    def __init__(self, n_arms: int, boundary: "PairBoundary", goal: Goal) -> None:
         from bestarm.kernels import race_pairs
 
         rule = PairRule(float(goal.keep), float(goal.indifference_zone), float(goal.epsilon))
         super().__init__(n_arms, boundary, goal.delta, race_pairs, rule)
+        self._floor = boundary.floor
+
+    def play(self, rows: Array) -> int:
+        """Play rounds from whole rows until the end; the number of rows used.
+
+        The boundary itself is computed for the chunks of rounds in which somebody crosses its floor.
+        """
+        used = 0
+        while used < len(rows):
+            block = rows[used : used + CHUNK - int(self.board.tally[ROUNDS]) % CHUNK]
+            played = self._play_below_floor(block)
+            if played is None:
+                played = super().play(block)
+            used += played
+            if played < len(block):
+                break
+        return used
+
+    def _play_below_floor(self, block: Array) -> int | None:
+        """Play a whole chunk of rounds in which nobody crosses the floor; None, and nothing is played, if it is not so.
+
+        Statistics do not depend on the boundary, and who does not cross the floor does not cross the boundary.
+        """
+        board = self.board
+        begun, n_arms = int(board.tally[ROUNDS]), board.arms.size
+        if len(block) < CHUNK or begun == 0 or board.squares.size > PAIRS_TRIED:
+            return None
+        rounds = np.arange(begun + 1, begun + CHUNK + 1, dtype=np.float64)
+        floor = self._floor(rounds, n_arms, self._delta)
+        if floor is None:
+            return None
+        before = Board._make(part.copy() for part in board)
+        played = self._kernel(block, *floor, board, *self._own)
+        if board.tally[ENDED] == before.tally[ENDED] and np.array_equal(board.beaten_round, before.beaten_round):
+            return played
+        for part, old in zip(board, before, strict=True):
+            part[...] = old
+        return None
 
     def lead(self, a: int, b: int) -> float:
         """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
@@ -167,6 +206,13 @@ class PairBoundary(BoundaryComparison):
 
     role: ClassVar[Role] = "pairs"
     supports_epsilon: ClassVar[bool] = True
+
+    def floor(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array] | None:
+        """Slopes and offsets that are nowhere larger than those of the boundary, and far quicker; None if unknown.
+
+        Decisions are never based on them: they tell in which rounds the boundary need not be known.
+        """
+        return None
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The evidence of a new game: moments of all differences."""

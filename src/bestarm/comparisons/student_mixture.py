@@ -1,5 +1,6 @@
 """The sharp comparison for Gaussian rewards: a mixture of one-sided t-tests, valid at every time at once."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +21,7 @@ MIN_ROUNDS = 10  # real scores are only nearly Gaussian
 
 NEWTON_STEPS = 100  # Newton's method on a convex function from its right: a handful of steps is the rule
 TOLERANCE = 1e-8  # of Newton's method before it is polished; it converges quadratically
+CERTAINLY_BELOW = 1.0 - 1e-6  # the floor, times this: nothing that rounding could make larger than a slope
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -83,6 +85,16 @@ class StudentMixture(PairBoundary):
         slope = self.slopes(rounds, float(np.log(n_arms - 1) - np.log(delta)))
         return slope, np.zeros_like(slope)
 
+    def floor(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
+        """Where one precision alone, with ``F_n`` set to one, reaches the threshold: a mixture is no more than that.
+
+        ``E_n`` is an average over the precisions, so at the threshold one of them is at least there.
+        """
+        n = np.maximum(rounds, 2.0)
+        u_squared = self._smallest_root(n, float(np.log(n_arms - 1) - np.log(delta)), math.log(2.0))
+        slope = _slope(n, np.sqrt(np.clip(u_squared, 0.0, (1.0 - 1e-6) * n)))
+        return CERTAINLY_BELOW * slope, np.zeros_like(slope)
+
     def log_evalue(self, rounds: ArrayLike, effect: ArrayLike) -> Array:
         """``log E_n`` when the differences of ``n >= 2`` rounds have this mean over (unbiased) standard deviation."""
         n, s = np.broadcast_arrays(np.asarray(rounds, dtype=np.float64), np.asarray(effect, dtype=np.float64))
@@ -125,10 +137,14 @@ class StudentMixture(PairBoundary):
 
     def _start(self, n: Array, log_threshold: float) -> Array:
         """The smallest root over the single precisions with ``F_n`` set to one: close to the root of the mixture."""
-        c, w = np.array(self.precisions), np.array(self.weights)
-        needed = log_threshold - np.log(2.0 * w) + 0.5 * np.log((n[:, None] + c) / c)
-        u_squared = np.min(-(n[:, None] + c) * np.expm1(-2.0 * needed / n[:, None]), axis=1)
+        u_squared = self._smallest_root(n, log_threshold, np.log(2.0 * np.array(self.weights)))
         return _slope(n, np.sqrt(np.clip(u_squared, 1e-12 * n, (1.0 - 1e-6) * n)))
+
+    def _smallest_root(self, n: Array, log_threshold: float, log_factors: Array | float) -> Array:
+        """The smallest ``u^2`` at which a single precision, with ``F_n`` set to its factor, reaches the threshold."""
+        c = np.array(self.precisions)
+        needed = log_threshold - log_factors + 0.5 * np.log((n[:, None] + c) / c)
+        return np.asarray(np.min(-(n[:, None] + c) * np.expm1(-2.0 * needed / n[:, None]), axis=1))
 
     def _log_evalue(self, n: Array, s: Array) -> tuple[Array, Array]:
         """``log E_n`` and its derivative in ``u``, from the slope: ``n - u^2`` without cancellation."""
