@@ -121,18 +121,21 @@ class WealthRule(NamedTuple):
 class Purse(NamedTuple):
     """The wealth of bets on every difference of K arms against one kind of null hypothesis.
 
-    Row ``i``, column ``j`` bets that ``j`` is better than ``i``. The wealth of a bet is ``exp(log_wealth) * growth``;
-    every so many rounds the growth is folded into the logarithm, so that it neither over- nor underflows. Columns are
-    padded to whole vector registers; what is padded has no wealth. Bets that still sleep are not among these bets.
+    Row ``row_of[i]``, column ``j`` bets that ``j`` is better than ``i``. Nobody bets against an arm that is out, so its
+    row can be given back (`with_rows`); what was bet *on* it still counts, so its column cannot. The wealth of a bet is
+    ``exp(log_wealth) * growth``; every so many rounds the growth is folded into the logarithm, so that it neither over-
+    nor underflows. Columns are padded to whole vector registers; what is padded has no wealth. Bets that still sleep
+    are not among these bets.
     """
 
     bets: NDArray[np.float64]  # (G)
     weights: NDArray[np.float64]  # (G), of the bets
-    log_wealth: NDArray[np.float64]  # (K, G, columns), without the weights
-    wealth: NDArray[np.float64]  # (K, G, columns): weight * exp(log_wealth)
-    growth: NDArray[np.float64]  # (K, G, columns)
-    asleep: NDArray[np.float64]  # (K, columns): the wealth of the pair in bets that sleep
-    total: NDArray[np.float64]  # (K, columns): weighted wealth of the pair now
+    row_of: NDArray[np.int64]  # (K), by arm: the row of the bets against it
+    log_wealth: NDArray[np.float64]  # (rows, G, columns), without the weights
+    wealth: NDArray[np.float64]  # (rows, G, columns): weight * exp(log_wealth)
+    growth: NDArray[np.float64]  # (rows, G, columns)
+    asleep: NDArray[np.float64]  # (rows, columns): the wealth of the pair in bets that sleep
+    total: NDArray[np.float64]  # (rows, columns): weighted wealth of the pair now
     gain: NDArray[np.float64]  # (columns): scratch, the difference minus its null mean
     largest: NDArray[np.float64]  # (columns): scratch, the largest bet allowed
 
@@ -150,6 +153,7 @@ def new_purse(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float6
     return Purse(
         bets=bets,
         weights=awake,
+        row_of=np.arange(n_arms),
         log_wealth=np.zeros(shape),
         wealth=awake[:, None] * pairs[:, None, :],
         growth=np.ones(shape),
@@ -174,6 +178,29 @@ def with_bet(purse: Purse, bet: float, weight: float, asleep: float) -> Purse:
     )
 
 
+def with_rows(purse: Purse, arms: NDArray[np.int64]) -> Purse:
+    """The purse with the bets against these arms alone: nobody may bet against another from here on."""
+    kept, row_of = purse.row_of[arms], np.full_like(purse.row_of, -1)
+    row_of[arms] = np.arange(arms.size)
+    return purse._replace(
+        row_of=row_of,
+        log_wealth=purse.log_wealth[kept],
+        wealth=purse.wealth[kept],
+        growth=purse.growth[kept],
+        asleep=purse.asleep[kept],
+        total=purse.total[kept],
+    )
+
+
+def without_wealth_on(purse: Purse, arm: int) -> Purse:
+    """The same purse, in which all is lost that was bet on an arm."""
+    purse.log_wealth[:, :, arm] = -np.inf
+    purse.wealth[:, :, arm] = 0.0
+    purse.asleep[:, arm] = 0.0
+    purse.total[:, arm] = 0.0
+    return purse
+
+
 class Folio(NamedTuple):
     """The portfolio against each arm: its bets on the others, its wealth, and when its bets are renewed."""
 
@@ -195,7 +222,7 @@ class Wealth(NamedTuple):
 
     sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
     purse: Purse  # against "not better"
-    near: Purse  # against "not better by more than -epsilon"; of one arm where there is no epsilon
+    near: Purse  # against "not better by more than -epsilon"; of one arm, and not used, where there is no epsilon
     folio: Folio  # empty where there are no portfolios
 
 

@@ -80,6 +80,9 @@ class Evidence(ABC):
         Nothing to drop where every test stands for itself: arms that are not queried beat nobody.
         """
 
+    def rest(self) -> None:  # noqa: B027 - an empty default
+        """Give back the memory that only further rounds would need: none is played from here on."""
+
 
 def first_round(crossed: NDArray[np.bool_]) -> float:
     """The first of the rounds `TRIED` in which a test has crossed, or infinity."""

@@ -1,12 +1,27 @@
 """The evidence of bets: the wealth that they have made on all differences."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import FOREVER, ROUNDS, Wealth, WealthRule, new_folio, new_purse, with_bet
+from bestarm.board import (
+    CANDIDATES,
+    FOREVER,
+    MAX_ROUNDS,
+    QUERIED,
+    ROUNDS,
+    Purse,
+    Wealth,
+    WealthRule,
+    new_folio,
+    new_purse,
+    with_bet,
+    with_rows,
+    without_wealth_on,
+)
 from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round
 from bestarm.comparisons.history import History
 from bestarm.comparisons.sleeping import Sleeper, asleep, mixture, sleeper
@@ -15,6 +30,7 @@ if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
 
 GROUPS = 64  # of rewards of an arm that are alike
+MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
 CAP = 0.99  # the largest share of the purse that one round can lose
 
 
@@ -68,7 +84,25 @@ class WealthEvidence(Evidence):
             if played < len(block):
                 break
         self.history.add(rows[:used])
+        self._give_back()
         return used
+
+    def _give_back(self) -> None:
+        """Keep the bets against the queried candidates alone, once these are a quarter of those that are kept."""
+        board, n_rows = self.board, len(self.state.purse.total)
+        if n_rows >= MANY_ROWS and 4 * min(board.tally[CANDIDATES], board.tally[QUERIED]) <= n_rows:
+            queried = slice(board.tally[QUERIED])
+            self._change_purses(partial(with_rows, arms=board.arms[queried][board.bar[queried] == 0.0]))
+
+    def _change_purses(self, change: Callable[[Purse], Purse]) -> None:
+        """Change the purses that are in use."""
+        purse, near = self.state.purse, self.state.near
+        self.state = self.state._replace(purse=change(purse), near=change(near) if self.rule.epsilon > 0.0 else near)
+
+    def rest(self) -> None:
+        """Give back the bets: bounds need the rewards alone."""
+        self.board.limits[MAX_ROUNDS] = self.board.tally[ROUNDS]
+        self._change_purses(partial(with_rows, arms=self.board.arms[:0]))
 
     def _rounds_until_waking(self) -> int:
         """How many rounds may be played before the next bet wakes, after waking those whose round is next."""
@@ -84,11 +118,8 @@ class WealthEvidence(Evidence):
         return sleeper(min(self._betting.bets), self._betting.reserve, n_awake + 1)
 
     def _wake(self, bet: Sleeper) -> None:
-        purse, near = self.state.purse, self.state.near
-        left = asleep(self._betting.reserve, purse.bets.size - len(self._betting.bets) + 1)
-        self.state = self.state._replace(
-            purse=with_bet(purse, bet.bet, bet.weight, left), near=with_bet(near, bet.bet, bet.weight, left)
-        )
+        left = asleep(self._betting.reserve, self.state.purse.bets.size - len(self._betting.bets) + 1)
+        self._change_purses(partial(with_bet, bet=bet.bet, weight=bet.weight, asleep=left))
 
     def leader(self, candidates: Sequence[int]) -> int | None:
         """In wins: the candidate whose smallest lead over another one is largest, the first of them."""
@@ -139,12 +170,7 @@ class WealthEvidence(Evidence):
 
     def forget(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
-        for bets in (self.state.purse, self.state.near):
-            if arm < len(bets.total):  # a purse that is not used has one row
-                bets.log_wealth[:, :, arm] = -np.inf
-                bets.wealth[:, :, arm] = 0.0
-                bets.asleep[:, arm] = 0.0
-                bets.total[:, arm] = 0.0
+        self._change_purses(partial(without_wealth_on, arm=arm))
 
 
 def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -22,28 +22,29 @@ def null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _bet(i, bets, gain, largest, wealth, growth, asleep, total):  # type: ignore[no-untyped-def]
-    """Multiply the bets against ``i`` by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
+def _bet(row, bets, gain, largest, wealth, growth, asleep, total):  # type: ignore[no-untyped-def]
+    """Multiply the bets of a row by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
     columns = gain.size
     for j in range(columns):
-        total[i, j] = asleep[i, j]
+        total[row, j] = asleep[row, j]
     for g in range(bets.size):
         bet = bets[g]
         for j in range(columns):
-            grown = growth[i, g, j] * (1.0 + min(bet, largest[j]) * gain[j])
-            growth[i, g, j] = grown
-            total[i, j] += wealth[i, g, j] * grown
+            grown = growth[row, g, j] * (1.0 + min(bet, largest[j]) * gain[j])
+            growth[row, g, j] = grown
+            total[row, j] += wealth[row, g, j] * grown
 
 
 @inlined
 def _fold(i, purse):  # type: ignore[no-untyped-def]
     """Take the growth of the bets against ``i`` into their logarithms."""
-    for j in range(purse.log_wealth.shape[0]):
+    row = purse.row_of[i]
+    for j in range(purse.row_of.size):
         if j != i:
             for g in range(purse.weights.size):
-                purse.log_wealth[i, g, j] += np.log(purse.growth[i, g, j])
-                purse.wealth[i, g, j] = purse.weights[g] * np.exp(purse.log_wealth[i, g, j])
-                purse.growth[i, g, j] = 1.0
+                purse.log_wealth[row, g, j] += np.log(purse.growth[row, g, j])
+                purse.wealth[row, g, j] = purse.weights[g] * np.exp(purse.log_wealth[row, g, j])
+                purse.growth[row, g, j] = 1.0
 
 
 @inlined
@@ -86,17 +87,18 @@ def _bet_against(i, t, nu, differences, board, sums, purse, rule):  # type: igno
     that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
     arms, m, gain, largest = board.arms, board.tally[QUERIED], purse.gain, purse.largest
+    row = purse.row_of[i]
     if rule.pool == 0:
         _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
     else:
         _set_null_means(i, m, arms, nu, rule.pool, t, sums, largest)
         _set_pool_gains(i, m, arms, differences, rule.cap, gain, largest)
-    _bet(i, purse.bets, gain, largest, purse.wealth, purse.growth, purse.asleep, purse.total)
+    _bet(row, purse.bets, gain, largest, purse.wealth, purse.growth, purse.asleep, purse.total)
     if rule.pool > 0:
         for b in range(m):
             j = arms[b]
             if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
-                purse.total[i, j] = np.inf
+                purse.total[row, j] = np.inf
     if t % FOLD == 0:
         _fold(i, purse)
 

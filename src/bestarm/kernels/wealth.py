@@ -77,13 +77,14 @@ def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untype
         i = board.arms[a]
         if board.bar[a] > 0.0:
             continue
+        row = purse.row_of[i]
         summed, by = 0.0, -1
         if folio.log_wealth.size == K:
             summed = (K - 1) * np.exp(folio.log_wealth[i])
         for j in range(K):
             if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
-                summed += purse.total[i, j]
-                if by < 0 or purse.total[i, j] > purse.total[i, by]:
+                summed += purse.total[row, j]
+                if by < 0 or purse.total[row, j] > purse.total[row, by]:
                     by = j
         if summed >= threshold:
             mark(board, i, t, by, np.log(summed) - np.log(threshold))
@@ -123,7 +124,9 @@ def _leader_near(board, sums, near, rule):  # type: ignore[no-untyped-def]
         return False
     leader = _leader(board, sums, rule.signs)
     for a in range(board.tally[QUERIED]):
-        if board.bar[a] == 0.0 and a != leader and near.total[board.arms[a], board.arms[leader]] < rule.threshold:
+        if board.bar[a] > 0.0 or a == leader:
+            continue
+        if near.total[near.row_of[board.arms[a]], board.arms[leader]] < rule.threshold:
             return False
     return True
 

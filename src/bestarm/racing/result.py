@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Elimination, Game, Guarantee, Intervals, Lead, Reason
+from bestarm.algorithms import Elimination, EliminationGame, Game, Guarantee, Intervals, Lead, Reason
 from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.options import Target
@@ -179,6 +179,8 @@ class RaceResult(Generic[Arm]):
         for failure in self.outcome.failures:
             if failure.round > self.n_rounds and not game.finished:  # they ended the race before their round
                 game.disqualify(failure.arm)
+        if isinstance(game, EliminationGame):
+            game.evidence.rest()
         return game
 
     @cached_property

@@ -63,13 +63,15 @@ def _check_items(present: Mapping[str, Any]) -> None:
 def check_game(algorithm: Algorithm, n_arms: int) -> None:
     """Refuse a game that would take more memory or time than a race of somebody who is not known may have.
 
-    A game keeps a few numbers for each pair of arms, and with bets some more for each bet on a pair.
+    A game keeps a few numbers for each pair of arms, and with bets some more for each bet on a pair; with epsilon there
+    are two of each bet.
     """
     comparison = getattr(algorithm, "comparison", None)
     n_bets, n_precisions = (len(getattr(comparison, name, ())) for name in ("bets", "precisions"))
     if max(n_bets, n_precisions) > MOST_TERMS:
         raise ValueError(f"its comparison has {max(n_bets, n_precisions):,} terms, more than {MOST_TERMS:,}")
-    needed = 8 * n_arms**2 * (4 + 3 * n_bets)
+    n_purses = 0 if n_bets == 0 else 2 if getattr(algorithm, "epsilon", 0.0) > 0.0 else 1
+    needed = 8 * n_arms**2 * (4 + n_purses * (2 + 3 * n_bets))
     if needed > MOST_MEMORY:
         raise ValueError(
             f"a game of {n_arms:,} arms with this comparison takes {needed / 2**30:,.1f} GiB of memory: to show it all "
