@@ -29,15 +29,20 @@ BAD_TEXTS: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
         "t.jsonl",
         f'{{"a": 1, "b": {"9" * 5000}}}',
         {},
-        "line 1 of t.jsonl is not JSON: Exceeds the limit",
+        "line 1 of t.jsonl cannot be read as JSON: Exceeds the limit",
     ),
     "same key": (
         "t.jsonl",
         '{"a": 1, "b": 2, "a": 3}',
         {},
-        "line 1 of t.jsonl is not JSON: 'a' appears more than once",
+        "line 1 of t.jsonl cannot be read as JSON: 'a' appears more than once",
     ),
-    "half a character": ("t.jsonl", '{"a": 1, "\\uD800": 2}', {}, "line 1 of t.jsonl is not JSON: 'utf-8' codec"),
+    "half a character": (
+        "t.jsonl",
+        '{"a": 1, "\\uD800": 2}',
+        {},
+        "line 1 of t.jsonl cannot be read as JSON: 'utf-8' codec",
+    ),
     "other columns in each line": (
         "t.jsonl",
         "".join(f'{{"k{k}": 1}}\n' for k in MANY),

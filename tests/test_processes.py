@@ -221,6 +221,12 @@ def test_what_a_program_leaves_in_its_group_ends_with_it(alive: Alive) -> None:
     assert alive.ended()
 
 
+def test_a_program_is_timed_until_it_ends_whatever_it_leaves_behind(alive: Alive) -> None:
+    ended = run_program(["sh", "-c", f"{HOLD}; sleep 1000 & echo no >&2; exit 3"], 1000.0, None, whole_output=False)
+    assert (ended.returncode, ended.complained, ended.late) == (3, b"no\n", "")
+    assert alive.ended()
+
+
 def test_what_holds_the_output_open_counts_for_the_time_out(alive: Alive, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["sh", "-c", f"{HOLD}; sleep 1000 & echo 4"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)  # noqa: S603
@@ -229,12 +235,12 @@ def test_what_holds_the_output_open_counts_for_the_time_out(alive: Alive, monkey
     with monkeypatch.context() as patched:
         patched.setattr(processes, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
         watched, held = os.pipe()
-        assert processes._follow(process, [processes.Tail(process.stdout)], 5.0, watched) == HELD
+        assert processes._follow(process, [processes.Tail(process.stdout)], 5.0, watched, True) == HELD
     os.close(watched)
     os.close(held)
     processes._end(process)
     assert alive.ended()
-    monkeypatch.setattr(programs, "run_program", lambda *_: Ended(0, 1.0, b"4", False, b"", HELD))
+    monkeypatch.setattr(programs, "run_program", lambda *_, **__: Ended(0, 1.0, b"4", False, b"", HELD))
     why = "it ended, but something that it started kept its output open for longer than the timeout of 60 seconds"
     with pytest.raises(CommandError, match=f"^{why}$"):
         Command(("anything",), "stdout", 60.0)(0)

@@ -142,7 +142,7 @@ def test_the_question_says_what_is_run(answer: str, folder: Path, monkeypatch: p
         f"- the function 'score' of the module 'strange', imported from '{folder / 'strange.py'}'",
         "- for the arms 'low', 'high'",
         f"- on the lines of '{folder / 'items.txt'}'",
-        f"- on 1 processes, with the folder '{folder}' first where Python looks for modules",
+        f"- on 1 process, with the folder '{folder}' first where Python looks for modules",
         "Run this? [y/N]",
     ]
 

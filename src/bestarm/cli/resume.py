@@ -73,8 +73,8 @@ def ask(file: Path, runs: Sequence[str]) -> None:
     """Say what would be run, and end here unless somebody at a terminal agrees."""
     if not sys.stdin.isatty():
         raise ValueError(
-            f"{file} was not begun here by you, and nobody is there to be asked whether to run what it names "
-            f"({'; '.join(runs)}): add --yes if you trust it"
+            f"{file} was not begun here by you, and nobody is there to be asked: add --yes if you trust what it would "
+            f"run ({'; '.join(runs)})"
         )
     remark(f"{file} was not begun by you on this machine. To continue it, this would be run, with all your rights:")
     for line in runs:

@@ -99,7 +99,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
         except RecursionError as error:
             raise ValueError(f"line {number} of {path} is nested too deeply") from error
         except ValueError as error:
-            raise ValueError(f"line {number} of {path} is not JSON: {error}") from error
+            raise ValueError(f"line {number} of {path} cannot be read as JSON: {error}") from error
         if not isinstance(record, dict):
             got = short(repr(line.strip()))
             raise ValueError(f"line {number} of {path} must be a JSON object, one entry per column, got {got}")

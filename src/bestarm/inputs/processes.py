@@ -1,8 +1,8 @@
 """The one place that starts and ends programs.
 
-A program leads a session, and so a group of processes, of its own. It is done when it has exited and nothing holds its
-output open any more. Then, or when its time is over, or when whoever waits for it is interrupted, the whole group is
-killed and waited for. Of what it prints only the end is kept, and the rest is dropped as it is read.
+A program leads a session, and so a group of processes, of its own. It is done when it has exited and, where its output
+is wanted, nothing holds that open any more. Then, or when its time is over, or when whoever waits for it is interrupted,
+the whole group is killed and waited for. Of what it prints only the end is kept, and the rest is dropped as it is read.
 
 A thread of its own looks after each program. Python runs the handlers of signals in the main thread alone, so no
 Ctrl-C can come between the start of a program and the code that ends it. The thread goes on for as long as whoever
@@ -19,7 +19,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple, cast
@@ -56,9 +56,12 @@ class Ended(NamedTuple):
     late: str = ""  # LATE or HELD if the time was over
 
 
-def run_program(words: Sequence[str], timeout: float, folder: str | None) -> Ended:
-    """Run a program to its end. Whatever cuts the wait short ends it, with all of its group, and is raised then."""
-    run = _Run(words, timeout, folder)
+def run_program(words: Sequence[str], timeout: float, folder: str | None, whole_output: bool = True) -> Ended:
+    """Run a program to its end. Whatever cuts the wait short ends it, with all of its group, and is raised then.
+
+    Without ``whole_output`` it is done when it has exited, whatever it leaves behind: its time is what is wanted.
+    """
+    run = _Run(words, timeout, folder, whole_output)
     try:
         _thread.start_new_thread(run.work, ())
         while not run.over.acquire(timeout=LOOK_UP):
@@ -81,6 +84,7 @@ class _Run:
     words: Sequence[str]
     timeout: float
     folder: str | None
+    whole_output: bool
     begun: threading.Lock = field(default_factory=threading.Lock)  # taken by the thread, or else nothing is started
     over: threading.Lock = field(default_factory=threading.Lock)  # released by the thread as the last it does
     is_over: bool = False
@@ -127,7 +131,7 @@ class _Run:
             LIFELINE.add(process.pid)
             printed, complained = Tail(process.stdout), Tail(process.stderr)
             follow = _follow if POSIX else _follow_with_threads
-            late = follow(process, [printed, complained], begun + self.timeout, self.watched)
+            late = follow(process, [printed, complained], begun + self.timeout, self.watched, self.whole_output)
             seconds = time.perf_counter() - begun
         finally:
             _end(process)
@@ -159,7 +163,9 @@ class Tail:
                 pass
 
 
-def _follow(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int) -> str:
+def _follow(
+    process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
+) -> str:
     """Read until a program is done, its time is over or nobody waits for it; says what was late, if something was."""
     exited = _exit_descriptor(process)
     running, look = True, FIRST_LOOK
@@ -168,11 +174,11 @@ def _follow(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: f
             reading = {tail.pipe.fileno(): tail for tail in tails}
             for source in [watched, *reading, *([] if exited is None else [exited])]:
                 sources.register(source, selectors.EVENT_READ)
-            while running or reading:
+            while running or (reading and whole_output):
                 left = min(deadline - time.perf_counter(), LONGEST_WAIT)
                 if left <= 0:
                     return LATE if running else HELD
-                untold = exited is None and not reading
+                untold = exited is None and not (reading and whole_output)
                 for ready, _ in sources.select(min(left, look) if untold else left):
                     if ready.fd == watched:
                         return ""
@@ -185,12 +191,20 @@ def _follow(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: f
                     sources.unregister(ready.fd)
                 if untold:
                     running, look = process.poll() is None, min(2 * look, LONGEST_LOOK)
+            _take_what_is_there(sources, reading)
             return ""
     finally:
         for tail in tails:
             tail.pipe.close()
         if exited is not None:
             os.close(exited)
+
+
+def _take_what_is_there(sources: selectors.BaseSelector, reading: Mapping[int, Tail]) -> None:
+    """Take what a program had printed when it ended: its last words may say why it failed."""
+    for ready, _ in sources.select(0):
+        if ready.fd in reading:
+            reading[ready.fd].read()
 
 
 def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
@@ -203,7 +217,9 @@ def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def _follow_with_threads(process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int) -> str:
+def _follow_with_threads(
+    process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
+) -> str:
     """The same where pipes cannot be waited for together: a thread reads each of them, and one watches."""
     readers = [threading.Thread(target=tail.read_all, daemon=True) for tail in tails]
     let_go = threading.Event()

@@ -71,7 +71,7 @@ class Command:
         if any("\0" in word for word in words):
             raise CommandError("no argument of a program can hold a NUL character, and this item does")
         try:
-            ended = run_program(words, self.timeout, self.folder)
+            ended = run_program(words, self.timeout, self.folder, whole_output=self.score == "stdout")
         except (OSError, ValueError) as error:
             raise CommandError(_not_run(words[0], self.folder, error)) from error
         if ended.late:

@@ -63,11 +63,12 @@ class FunctionOrigin:
     def runs(self, arms: Sequence[str]) -> list[str]:
         """The function, and the file that its module would be imported from."""
         module, _, function = self.function.partition(":")
+        processes = "1 process" if self.workers == 1 else f"{self.workers} processes"
         return [
             f"the function {function!r} of the module {module!r}, imported from {found_at(module, self.folder)}",
             f"for the arms {_quoted(arms)}",
             _on_items(self.items),
-            f"on {self.workers} processes, with the folder {self.folder!r} first where Python looks for modules",
+            f"on {processes}, with the folder {self.folder!r} first where Python looks for modules",
         ]
 
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:

@@ -99,7 +99,7 @@ class SQLiteStore:
             then = (
                 "what was scored so far could not be saved elsewhere"
                 if copy is None
-                else (f"all that was stored is now in {copy}: give that file its place to go on")
+                else f"all that was stored is now in {copy}: continue the race from there"
             )
             self._lost = StoreError(f"{happened}; {then}")
         if self._lost is not None:

@@ -37,6 +37,8 @@ def sentences(result: "RaceResult[Any]") -> list[str]:
         return ["No answer yet: the first round is not complete."]
     if result.leader is None:
         return [f"No answer: {_why_none(result)} before the first round was complete.", *outage(result)]
+    if result.breakdown is not None and result.breakdown.no_answer:  # what the tests say is about failures alone
+        return [f"No answer: {_why_none(result)}."]
     said = [*breakdown(result), _answer(result) if result.answered else _undecided(result)]
     return [*said, *_like_these(result), *basis(result), *_unseen(result), *_doubts(result)]
 
