@@ -205,13 +205,13 @@ def test_families_of_figure_1() -> None:
         equicorrelated_arms(1)
     with refused("covariance must be positive semi-definite"):
         equicorrelated_arms(3, correlation=-0.6)
-    with refused("covariance must be finite, got covariance[0, 1] = nan"):
+    with refused("correlation must be a number from -1 to 1, got nan"):
         equicorrelated_arms(3, correlation=NAN)
     with refused("n_clusters must divide n_arms, got 3 clusters for 16 arms"):
         clustered_arms(16, 3)
     with refused("n_clusters must be a whole number of at least 1, got 0"):
         clustered_arms(16, 0)
-    with refused("covariance must be positive semi-definite"):
+    with refused("correlation must be a number from -1 to 1, got 1.5"):
         clustered_arms(4, 2, correlation=1.5)
 
 

@@ -372,7 +372,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Programs that are not really run: how often each was started. Odd runs of "breaks" fail."""
     runs = Counter[str]()
 
-    def pretend(words: list[str], timeout: float, folder: str | None) -> Ended:
+    def pretend(words: list[str], timeout: float, folder: str | None, whole_output: bool) -> Ended:
         runs[words[0]] += 1
         late = words[0] == "slow" or (words[0] == "sometimes" and runs["sometimes"] % 4 == 2)
         code = 1 if words[0] == "breaks" and runs["breaks"] % 2 else 0

@@ -258,7 +258,7 @@ def test_a_round_far_away_is_refused_before_it_takes_memory(store: Path) -> None
     edit(store, "UPDATE scores SET round = 100000000 WHERE round = (SELECT max(round) FROM scores)")
     refused(store, "damaged")
     put(store, "rounds_in_flight", 10**9)
-    refused(store, "rounds_in_flight must be at most 10,000")
+    refused(store, "rounds_in_flight must be a whole number of at most 10,000")
 
 
 @pytest.mark.parametrize("change", ["UPDATE arms SET name = x'ff00' WHERE arm = 1", "UPDATE arms SET name = ' '"])

@@ -148,8 +148,15 @@ def number(luck: random.Random, big: bool = True) -> Any:
     """A number; without ``big``, no whole number that means much honest work."""
     while True:
         value: Any = luck.choice(NUMBERS)
-        if big or not isinstance(value, int | np.integer) or isinstance(value, bool) or abs(int(value)) < BIG:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+        if big or not whole or abs(int(value)) < BIG:
             return value
+
+
+def key(luck: random.Random, big: bool = True) -> Any:
+    """A number that a mapping takes: all but one do."""
+    one = number(luck, big)
+    return "sNaN" if isinstance(one, decimal.Decimal) and one.is_snan() else one
 
 
 def thing(luck: random.Random) -> Any:
@@ -181,7 +188,7 @@ THINGS: tuple[Any, ...] = (
     lambda luck: [number(luck) for _ in range(luck.randint(0, 4))],
     lambda luck: tuple(number(luck) for _ in range(2)),
     lambda luck: {text(luck): number(luck) for _ in range(luck.randint(0, 4))},
-    lambda luck: {number(luck, False): text(luck) for _ in range(2)},
+    lambda luck: {key(luck, False): text(luck) for _ in range(2)},
     lambda luck: [Hostile(("eq", "hash")), Hostile(("str",))],
 )  # fmt: skip
 

@@ -9,6 +9,7 @@ import bestarm
 
 LONGEST = 600  # characters of a sentence
 PRODUCT = str(Path(bestarm.__file__).parent)
+JOINERS = "\u200c\u200d"  # letters of some scripts and emoji need them
 REFUSALS = (ValueError, TypeError, bestarm.BestarmError)
 
 
@@ -27,7 +28,7 @@ def wrong_with(text: str, longest: int = LONGEST) -> str | None:
     if len(text) > longest:
         return f"it has {len(text):,} characters"
     for letter in text:
-        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in JOINERS:
             return f"it holds the control character U+{ord(letter):04X}"
     return None
 

@@ -182,8 +182,7 @@ def in_memory(luck: random.Random, folder: Path, note: Note) -> str:
     """An array, a frame, a mapping or nested lists."""
     header, rows = table(luck)
     columns = {
-        name if luck.random() < 0.9 else bad_values.number(luck): [row[k] for row in rows]
-        for k, name in enumerate(header)
+        name if luck.random() < 0.9 else bad_values.key(luck): [row[k] for row in rows] for k, name in enumerate(header)
     }
     make = luck.choice(FRAMES)
     try:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bestarm.shown import described
+
 # Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
 LARGEST, SMALLEST = 1e150, 1e-150
 LONGEST = 10**300  # whole numbers that files hold, and that nobody counts up to
@@ -17,38 +19,41 @@ LONGEST_TIMEOUT = 1e6  # seconds, 11 days: no system waits for much longer
 FEWEST_BETWEEN = 1000  # numbers that floating point must tell apart between two bounds
 
 
-def _is_real(value: object) -> bool:
+def is_whole(value: object) -> bool:
+    """Whether something is a whole number: no flag, and no time, which NumPy takes for one."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_real(value: object) -> bool:
     """Whether something is a number that a float can hold, and not a text or a flag."""
-    if isinstance(value, bool) or not isinstance(
-        value, int | float | np.integer | np.float32
-    ):  # compiled code has no other
+    if not is_whole(value) and not isinstance(value, float | np.float32):  # compiled code has no other
         return False
     return not isinstance(value, int) or abs(value) <= sys.float_info.max
 
 
 def check_open_unit(name: str, value: float) -> None:
     """Refuse a probability outside the open interval (0, 1)."""
-    if not (_is_real(value) and 0.0 < value < 1.0):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {_shown(value)}")
+    if not (is_real(value) and 0.0 < value < 1.0):
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {described(value)}")
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a share outside [0, 1)."""
-    if not (_is_real(value) and 0.0 <= value < 1.0):
-        raise ValueError(f"{name} must be a number from 0 to below 1, got {_shown(value)}")
+    if not (is_real(value) and 0.0 <= value < 1.0):
+        raise ValueError(f"{name} must be a number from 0 to below 1, got {described(value)}")
 
 
 def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
     hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
-    if not (_is_real(delta) and 0.0 < delta < 1.0):
-        raise ValueError(f"delta must lie strictly between 0 and 1, got {_shown(delta)}{hint}")
+    if not (is_real(delta) and 0.0 < delta < 1.0):
+        raise ValueError(f"delta must lie strictly between 0 and 1, got {described(delta)}{hint}")
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a finite number above zero."""
-    if not (_is_real(value) and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above 0, got {_shown(value)}")
+    if not (is_real(value) and math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a finite number above 0, got {described(value)}")
 
 
 def check_timeout(name: str, seconds: float) -> None:
@@ -60,8 +65,8 @@ def check_timeout(name: str, seconds: float) -> None:
 
 def check_at_least(name: str, value: float, least: float) -> None:
     """Refuse what is not a finite number of at least ``least``."""
-    if not (_is_real(value) and math.isfinite(value) and value >= least):
-        raise ValueError(f"{name} must be a finite number of at least {least}, got {_shown(value)}")
+    if not (is_real(value) and math.isfinite(value) and value >= least):
+        raise ValueError(f"{name} must be a finite number of at least {least}, got {described(value)}")
 
 
 def check_lead(name: str, value: float) -> None:
@@ -73,11 +78,11 @@ def check_lead(name: str, value: float) -> None:
 
 def check_count(name: str, value: int, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """A whole number from ``least`` to ``most``, as an int; anything else is refused."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {_shown(value)}")
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {described(value)}")
     if value > most:
         limit = f"{most:,}" if most <= LARGEST_COUNT else f"{float(most):g}"
-        raise ValueError(f"{name} must be a whole number of at most {limit}, got {_shown(value)}")
+        raise ValueError(f"{name} must be a whole number of at most {limit}, got {described(value)}")
     return int(value)
 
 
@@ -98,23 +103,12 @@ def check_arm(arm: int, n_arms: int) -> int:
     return int(arm)
 
 
-def _shown(value: object) -> str:
-    """A value in a message: numbers of thousands of digits cannot even be written."""
-    if isinstance(value, int) and abs(value) >= 10**30:
-        return f"a number of more than {30 if abs(value) < 10**100 else 100} digits"
-    try:
-        text = repr(value)
-    except ValueError:  # such a number inside
-        return f"a {type(value).__name__} of numbers that are too long to be written"
-    return text if len(text) <= 80 else f"{text[:79]}…"
-
-
 def check_n_arms(n_arms: int) -> None:
     """Refuse a game of fewer than two arms."""
-    if isinstance(n_arms, bool) or not isinstance(n_arms, int | np.integer) or n_arms < 2:
-        raise ValueError(f"there must be at least two arms to compare, got n_arms={_shown(n_arms)}")
+    if not is_whole(n_arms) or n_arms < 2:
+        raise ValueError(f"there must be at least two arms to compare, got n_arms={described(n_arms)}")
     if n_arms > MOST_ARMS:
-        raise ValueError(f"there must be at most {MOST_ARMS:,} arms to compare, got n_arms={_shown(n_arms)}")
+        raise ValueError(f"there must be at most {MOST_ARMS:,} arms to compare, got n_arms={described(n_arms)}")
 
 
 def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -122,7 +116,9 @@ def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
     try:
         return np.array(values, dtype=np.float64)
     except OverflowError as error:
-        raise ValueError(f"{name} must lie within ±{LARGEST:g}, got {_shown(values)}") from error
+        raise ValueError(f"{name} must lie within ±{LARGEST:g}, got {described(values)}") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must be numbers, got {described(values)}") from error
 
 
 def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -153,7 +149,7 @@ def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """A vector of whole numbers, at least one."""
     vector = np.array(values)
     if vector.ndim != 1 or vector.size == 0 or vector.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a sequence of whole numbers, got {values!r}")
+        raise ValueError(f"{name} must be a sequence of whole numbers, got {described(values)}")
     return vector.astype(np.int64)
 
 
@@ -163,7 +159,8 @@ def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.in
     whole = vector.ndim == 1 and vector.size > 0 and vector.dtype.kind in "iu"
     if not whole or vector[0] < 0 or vector[-1] >= n_arms or (np.diff(vector) <= 0).any():
         raise ValueError(
-            f"{game}.next_arms() must return different arms from 0 to {n_arms - 1} in increasing order, got {arms!r}"
+            f"{game}.next_arms() must return different arms from 0 to {n_arms - 1} in increasing order, got "
+            f"{described(arms)}"
         )
     return vector
 
@@ -171,25 +168,25 @@ def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.in
 def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {_shown(value)}")
+        raise TypeError(f"{name} must be True or False, got {described(value)}")
 
 
 def check_text(name: str, value: str) -> None:
     """Refuse what is not a text."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {repr(value)[:80]}")
+        raise TypeError(f"{name} must be a text, got {described(value)}")
 
 
 def check_mapping(name: str, value: object, of_what: str) -> None:
     """Refuse what is not a mapping."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping of {of_what}, got {repr(value)[:80]}")
+        raise TypeError(f"{name} must be a mapping of {of_what}, got {described(value)}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a word that is not among the choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {described(value)}")
 
 
 def finite_tuple(name: str, values: ArrayLike) -> tuple[float, ...]:
@@ -230,10 +227,10 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
         pair = ()
     if (
         len(pair) != 2
-        or not all(_is_real(bound) and math.isfinite(bound) for bound in pair)
+        or not all(is_real(bound) and math.isfinite(bound) for bound in pair)
         or not float(pair[0]) < float(pair[1])
     ):
-        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {_shown(bounds)}")
+        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {described(bounds)}")
     low, high = float(pair[0]), float(pair[1])
     size = max(abs(low), abs(high))
     if size > LARGEST:

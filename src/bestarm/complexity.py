@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms import Arms, difference_variances
-from bestarm.checks import check_open_unit, finite_vector, refuse_first
+from bestarm.arms.law import check_law
+from bestarm.checks import check_arm, check_open_unit, finite_vector, refuse_first
 
 __all__ = [
     "bound_b1",
@@ -34,6 +35,7 @@ Matrix = NDArray[np.float64]
 
 def _gaps_and_variances(arms: Arms) -> tuple[Matrix, Matrix]:
     """``D_ij = mu_j - mu_i`` where positive, NaN elsewhere, and ``V_ij``."""
+    check_law(arms, "covariance")
     D = arms.means[None, :] - arms.means[:, None]
     return np.where(D > 0, D, np.nan), difference_variances(arms.covariance)
 
@@ -77,6 +79,7 @@ def gaussian_costs_appendix(arms: Arms) -> Matrix:
 
 def _suboptimal(arms: Arms) -> NDArray[np.bool_]:
     """Every arm but the best; the sums and maxima of the bounds run over these (at the best arm they are infinite)."""
+    check_law(arms, "covariance", "best")
     if np.count_nonzero(arms.means == arms.means.max()) > 1:
         raise ValueError("the bounds need one best arm, the largest mean is shared by several")
     others: NDArray[np.bool_] = np.arange(arms.n_arms) != arms.best
@@ -140,6 +143,8 @@ def convex_cost(arms: Arms, arm: int) -> float:
     """
     from bestarm.kernels import nonnegative_minimum
 
+    check_law(arms, "covariance")
+    arm = check_arm(arm, arms.n_arms)
     others = np.arange(arms.n_arms) != arm
     D = (arms.means - arms.means[arm])[others]
     if D.max() <= 0:
@@ -172,7 +177,10 @@ def bound_convex(arms: Arms, delta: float, arm: int | None = None) -> float:
     ``Lambda`` is the largest of the costs (the paper does not say what it is there). With ``arm`` only its term.
     """
     check_open_unit("delta", delta)
-    costs = {int(i): convex_cost(arms, int(i)) for i in np.flatnonzero(_suboptimal(arms))}
+    suboptimal = _suboptimal(arms)
+    if arm is not None and not suboptimal[check_arm(arm, arms.n_arms)]:
+        raise ValueError(f"arm must be another than the best one, got {arm}: no term of the bound belongs to it")
+    costs = {int(i): convex_cost(arms, int(i)) for i in np.flatnonzero(suboptimal)}
     log_factor = np.log(arms.n_arms * max(costs.values()) / delta)
     return float(log_factor * arms.n_arms * (sum(costs.values()) if arm is None else costs[arm]))
 

@@ -8,7 +8,8 @@ and emoji of all scripts stay; so do the two joiners that Persian, Indic scripts
 
 import hashlib
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 Target = Literal["name", "path", "failure", "message", "page", "terminal", "json", "csv"]
 
@@ -38,6 +39,8 @@ STEERING = re.compile(
     "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
 SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
+LINE_ENDS = re.compile(r"\s*\n\s*")  # of an array as code, with the blanks that align its rows
+LONGEST_DESCRIPTION = 80
 FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
 
 
@@ -60,6 +63,25 @@ def cut_short(text: str, longest: int) -> str:
     """The beginning of a text, on one line, for a message that holds more than this text."""
     said = _escaped(text[: longest + 1], RULES["name"])
     return said if len(said) <= longest else f"{said[: longest - 1]}…"
+
+
+def described(value: Any) -> str:
+    """A value of the user's in a message: as code, on one line and short, also if it cannot say what it is."""
+    if isinstance(value, int) and abs(value) >= 10**30:  # thousands of digits cannot even be written
+        return f"a number of more than {30 if abs(value) < 10**100 else 100} digits"
+    return cut_short(LINE_ENDS.sub(" ", _text(repr, value)), LONGEST_DESCRIPTION)
+
+
+def said(value: Any) -> str:
+    """An object as its own text, in full, or that it has none."""
+    return _text(str, value)
+
+
+def _text(write: Callable[[Any], str], value: Any) -> str:
+    try:
+        return write(value)
+    except Exception as error:  # whatever a method of the user's does; a number too long; a list that holds itself
+        return f"<{type(value).__name__} without a text: {type(error).__name__}>"
 
 
 def _cut(text: str, rule: _Rule, longest: int) -> str:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game
+from bestarm.algorithms.algorithm import check_algorithm
 from bestarm.arms import Arms, PoolArms
+from bestarm.arms.law import check_law
 from bestarm.checks import check_count, check_open_unit, check_seed
 from bestarm.comparisons.boundary import CHUNK
 from bestarm.values import equal_values
@@ -207,6 +209,8 @@ def simulate(
     (0.0, True)
 
     """
+    check_algorithm(algorithm)
+    check_law(arms, "draw")
     check_count("repetitions", repetitions)
     check_seed(seed)
     batches = np.array_split(np.arange(repetitions), min(repetitions, MOST_BATCHES))

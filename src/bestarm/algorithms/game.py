@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
 from bestarm.checks import check_arm, check_arms, check_count, check_n_arms, whole_numbers
+from bestarm.shown import described
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
@@ -255,7 +256,7 @@ class Game:
         if self.finished:
             raise self._ended("nobody to disqualify")
         if check_count("arm", arm, least=0) not in self._due():
-            raise ValueError(f"only an arm that is asked can be disqualified, got {arm!r}")
+            raise ValueError(f"only an arm that is asked can be disqualified, got {described(arm)}")
         if self.candidates == (arm,):
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")
         if self.no_disqualification is not None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import LARGEST, SMALLEST, check_n_arms, finite_vector, floats, refuse_first
+from bestarm.shown import described
 
 KnownVariances = float | tuple[float, ...]
 
@@ -24,7 +25,9 @@ def check_variances(settings: _Settings) -> None:
     """Refuse variances that are not finite and at least 0; keep them as numbers, so that settings can be hashed."""
     values = floats("variances", settings.variances)
     if (((values > 0) & (values < SMALLEST)) | (np.isfinite(values) & (values > LARGEST))).any():
-        raise ValueError(f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {settings.variances!r}")
+        raise ValueError(
+            f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {described(settings.variances)}"
+        )
     if values.ndim == 0:
         refuse_first("variances", values[None], ~(np.isfinite(values[None]) & (values[None] >= 0)), _RULE)
         object.__setattr__(settings, "variances", float(values))

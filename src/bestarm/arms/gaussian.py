@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms.law import JointLaw
-from bestarm.checks import check_count, check_n_arms, finite_vector, floats, refuse_beyond, refuse_first
+from bestarm.checks import check_count, check_n_arms, finite_vector, floats, is_real, refuse_beyond, refuse_first
+from bestarm.shown import described
 
 # A covariance may miss positive semi-definiteness by rounding only: this share of its largest eigenvalue.
 EIGENVALUE_TOLERANCE = 1e-10
@@ -34,7 +35,7 @@ class GaussianArms(JointLaw):
 
     def __init__(self, means: ArrayLike, covariance: ArrayLike) -> None:
         mu = finite_vector("means", means)
-        sigma = np.array(covariance, dtype=np.float64)
+        sigma = floats("covariance", covariance)
         if sigma.shape != (mu.size, mu.size):
             raise ValueError(f"covariance must have shape ({mu.size}, {mu.size}) to match means, got {sigma.shape}")
         refuse_beyond("covariance", sigma)
@@ -102,7 +103,7 @@ def gaussian_worst_case_arms(means: ArrayLike, difference_variances: ArrayLike) 
 def equicorrelated_arms(n_arms: int = 10, correlation: float = 0.0) -> GaussianArms:
     """Figure 1, left: means ``i / 10``, unit variances, the same correlation between all arms."""
     check_n_arms(n_arms)
-    covariance = np.full((n_arms, n_arms), floats("correlation", correlation))
+    covariance = np.full((n_arms, n_arms), _correlation(correlation))
     np.fill_diagonal(covariance, 1.0)
     return GaussianArms(_figure1_means(n_arms), covariance)
 
@@ -117,9 +118,15 @@ def clustered_arms(n_arms: int = 16, n_clusters: int = 4, correlation: float = 0
     if n_arms % n_clusters:
         raise ValueError(f"n_clusters must divide n_arms, got {n_clusters} clusters for {n_arms} arms")
     cluster = np.arange(n_arms) // (n_arms // n_clusters)
-    covariance = np.where(cluster[:, None] == cluster[None, :], float(correlation), 0.0)
+    covariance = np.where(cluster[:, None] == cluster[None, :], _correlation(correlation), 0.0)
     np.fill_diagonal(covariance, 1.0)
     return GaussianArms(_figure1_means(n_arms), covariance)
+
+
+def _correlation(value: float) -> float:
+    if not (is_real(value) and -1.0 <= value <= 1.0):
+        raise ValueError(f"correlation must be a number from -1 to 1, got {described(value)}")
+    return float(value)
 
 
 def _figure1_means(n_arms: int) -> NDArray[np.float64]:

@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.shown import described
+
 
 class Arms(Protocol):
     """The joint distribution of the rewards of one round."""
@@ -42,6 +44,12 @@ def difference_variances(covariance: NDArray[np.float64]) -> NDArray[np.float64]
     V: NDArray[np.float64] = np.maximum(variances[:, None] + variances[None, :] - 2.0 * covariance, 0.0)
     np.fill_diagonal(V, 0.0)
     return V
+
+
+def check_law(arms: Arms, *needed: str) -> None:
+    """Refuse what has not all that is needed of the joint law of some arms, or is the class of one."""
+    if isinstance(arms, type) or not all(hasattr(arms, name) for name in ("n_arms", "means", *needed)):
+        raise TypeError(f"arms must be a law such as bestarm.arms.GaussianArms(...), got {described(arms)}")
 
 
 class JointLaw:

@@ -2,13 +2,14 @@
 
 from bestarm.checks import check_lead
 from bestarm.comparisons.evidence import Comparison, Role
+from bestarm.shown import described
 
 
 def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
     """Refuse a comparison that says nothing about what the algorithm asks."""
     own = getattr(comparison, "role", None)
     if own not in _WHAT or isinstance(comparison, type):
-        raise TypeError(f"{algorithm} needs a comparison such as {_SUCH_AS[role]}, got {comparison!r}")
+        raise TypeError(f"{algorithm} needs a comparison such as {_SUCH_AS[role]}, got {described(comparison)}")
     if own == role:
         return
     other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
@@ -22,7 +23,7 @@ def check_comparison(comparison: Comparison) -> None:
     """Refuse what is not a comparison, or is the class of one."""
     if getattr(comparison, "role", None) not in _WHAT or isinstance(comparison, type):
         raise TypeError(
-            f"comparison must be a comparison such as {_SUCH_AS['pairs']} (with brackets), got {comparison!r}"
+            f"comparison must be a comparison such as {_SUCH_AS['pairs']} (with brackets), got {described(comparison)}"
         )
 
 
@@ -37,7 +38,9 @@ def check_epsilon(epsilon: float, comparison: Comparison) -> None:
     """Refuse a tolerance that is below 0, or that the comparison cannot show."""
     check_lead("epsilon", epsilon)
     if epsilon > 0 and not comparison.supports_epsilon:
-        raise ValueError(f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {comparison}")
+        raise ValueError(
+            f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {described(comparison)}"
+        )
 
 
 _WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm.inputs.descriptions import described
 from bestarm.inputs.texts import first_names, label_text, repeated, short
+from bestarm.shown import described
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -25,14 +25,14 @@ class RaceArms:
             for arm, other in enumerate(known):
                 if type(other) is type(label) and other == label:  # True is not the arm 1
                     return arm
-        raise ValueError(f"there is no arm {label!r}: the arms are {first_names(self.names)}")
+        raise ValueError(f"there is no arm {described(label)}: the arms are {first_names(self.names)}")
 
 
 def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
         kinds = "a sequence, or a mapping of names to what evaluate is given"
-        raise TypeError(f"arms must be {kinds}, got {short(described(arms))}")
+        raise TypeError(f"arms must be {kinds}, got {described(arms)}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
     names = tuple(_name(arm, label) for arm, label in enumerate(labels))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.inputs.texts import short
+from bestarm.shown import described
 
 ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 NUMBERS = frozenset({int, float, bool, type(None)})  # what NumPy converts as `to_score` would
@@ -65,7 +66,7 @@ def to_score(cell: Any, row: int, column: str) -> float:
     if isinstance(cell, TIMES):
         raise _no_scores(f"column {short(column)!r} holds", "dates or times")
     where = f"row {row}, column {short(column)!r}"
-    raise ValueError(f"{where} must be a number, or empty if missing, got {_shown(cell)}{_hint(cell)}")
+    raise ValueError(f"{where} must be a number, or empty if missing, got {described(cell)}{_hint(cell)}")
 
 
 def is_number(cell: Any) -> bool:
@@ -86,7 +87,7 @@ def _cells(values: Any, name: str) -> Sequence[Any]:
     except TypeError:
         cells = None
     if cells is None:
-        raise ValueError(f"column {short(name)!r} must hold one score for each row, got {_shown(values)}")
+        raise ValueError(f"column {short(name)!r} must hold one score for each row, got {described(values)}")
     return cells
 
 
@@ -146,13 +147,6 @@ def _hint(cell: Any) -> str:
     if not isinstance(cell, str) or not _is_foreign(cell.replace("_", "")):
         return ""
     return " (write it with a point for decimals, a plain minus sign and the digits 0 to 9 alone, such as -1234.5)"
-
-
-def _shown(value: Any) -> str:
-    try:
-        return short(repr(value))
-    except Exception:  # as above
-        return f"a value of type {type(value).__name__}"
 
 
 def _no_scores(what_holds: str, what: str) -> ValueError:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from bestarm.checks import check_text
 from bestarm.inputs.cells import column_scores, is_absent, is_number, to_score
 from bestarm.inputs.formats import READERS, Column, Columns
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.tables import ScoreTable
-from bestarm.inputs.texts import first_names, legible, repeated, short
+from bestarm.inputs.texts import file_name, first_names, legible, repeated, short
+from bestarm.shown import described
 
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
@@ -40,21 +42,23 @@ def read_table(
     scores of two arms) is refused: more than 10^7 cells only where there are ten times fewer scores or bytes.
     """
     path, item, arm, score = Path(path), item_column, arm_column, score_column
+    chosen = [name for name in (item, arm, score, group_column) if name is not None]
+    for name in chosen:
+        check_text("the name of a column", name)
     header, columns = _read(path)
     twice = repeated(header)
     if twice is not None:
         raise ValueError(
-            f"the columns of {path} must have different names, but {short(twice)!r} appears more than once"
+            f"the columns of {file_name(path)} must have different names, but {short(twice)!r} appears more than once"
         )
     if not columns or not len(columns[0]):
-        raise ValueError(f"{path} has no rows: there must be one for each {'score' if arm else 'item'}")
-    chosen = [name for name in (item, arm, score, group_column) if name is not None]
+        raise ValueError(f"{file_name(path)} has no rows: there must be one for each {'score' if arm else 'item'}")
     for name in chosen:
         if name not in header:
             have = first_names([legible(column) for column in header])
-            raise ValueError(f"{path} has no column {short(name)!r}: its columns are {have}")
+            raise ValueError(f"{file_name(path)} has no column {short(name)!r}: its columns are {have}")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"items, arms, scores and groups must be in different columns, got {short(repr(chosen))}")
+        raise ValueError(f"items, arms, scores and groups must be in different columns, got {described(chosen)}")
     try:
         if arm is None and score is None:
             return _wide(header, columns, item, group_column)
@@ -63,7 +67,7 @@ def read_table(
             return table if group_column is None else _with_groups(table, header, columns, item, group_column)
     except ValueError as error:
         long = "" if arm or "must be a number" not in str(error) else LONG
-        raise ValueError(f"{path}: {error}{long}") from error
+        raise ValueError(f"{file_name(path)}: {error}{long}") from error
     raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
 
 
@@ -71,11 +75,11 @@ def _read(path: Path) -> Columns:
     """The names of the columns, and the columns."""
     reader: Callable[[Path], Columns] | None = READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"{path} must end in one of {', '.join(READERS)}, so that its format is known")
+        raise ValueError(f"{file_name(path)} must end in one of {', '.join(READERS)}, so that its format is known")
     try:
         return reader(path)
     except MemoryError as error:
-        raise ValueError(f"{path} is too large for the memory of this machine") from error
+        raise ValueError(f"{file_name(path)} is too large for the memory of this machine") from error
 
 
 def _cells(column: Column) -> list[Any]:
@@ -139,6 +143,6 @@ def _with_groups(table: ScoreTable, header: list[str], columns: list[Column], it
     groups: dict[str, Any] = {}
     for number, (name, label) in enumerate(zip(map(str, names), labels, strict=True), start=1):
         if groups.setdefault(name, label) != label:
-            known, now = short(repr(groups[name])), short(repr(label))
+            known, now = described(groups[name]), described(label)
             raise ValueError(f"row {number} puts item {short(name)!r} into group {now}, but it was in {known}")
     return ScoreTable(table.arms, table.items, table.scores, tuple(groups[name] for name in table.items))

@@ -12,7 +12,8 @@ from typing import Any
 from bestarm.inputs.parquet import read_parquet
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.text_files import lines_of, read_text_file
-from bestarm.inputs.texts import counted, repeated, short
+from bestarm.inputs.texts import counted, file_name, repeated, short
+from bestarm.shown import described
 
 LONGEST_CELL = 2**31 - 1
 ROWS_AT_A_TIME = 200  # more would not stay in the processor's cache, nor out of the garbage collector's sight
@@ -29,12 +30,12 @@ def _read_delimited(path: Path, delimiter: str) -> Columns:
         rows = _rows(csv.reader(chain(_csv_lines(text), [END]), delimiter=delimiter))
         header = next(rows, None)
         if header is None:
-            raise ValueError(f"{path} is empty: its first line must name the columns")
+            raise ValueError(f"{file_name(path)} is empty: its first line must name the columns")
         if len(header) == 1:
             _refuse_other_separators(path, header[0], delimiter)
         return header, _columns_of(header, rows, path)
     except csv.Error as error:
-        raise ValueError(f"{path} cannot be read as a table: {error}") from error
+        raise ValueError(f"{file_name(path)} cannot be read as a table: {error}") from error
     finally:
         csv.field_size_limit(usual)
 
@@ -61,7 +62,7 @@ def _columns_of(header: list[str], rows: Iterator[list[str]], path: Path) -> lis
     while block := list(islice(rows, ROWS_AT_A_TIME)):
         if set(map(len, block)) != {len(header)}:
             number, row = next((k, row) for k, row in enumerate(block, start=1) if len(row) != len(header))
-            where = f"row {len(columns[0]) + number} of {path}"
+            where = f"row {len(columns[0]) + number} of {file_name(path)}"
             raise ValueError(f"{where} has {counted(len(row), 'cell')}, but there are {len(header)} columns")
         for column, cells in zip(columns, zip(*block, strict=True), strict=True):
             column.extend(cells)
@@ -73,7 +74,7 @@ def _refuse_other_separators(path: Path, header: str, delimiter: str) -> None:
     for name, mark in (("semicolons", ";"), ("tabs", "\t"), ("commas", ",")):
         if mark in header and mark != delimiter:
             usual = "commas" if delimiter == "," else "tabs"
-            raise ValueError(f"the columns of {path} seem to be separated by {name}: save it with {usual}")
+            raise ValueError(f"the columns of {file_name(path)} seem to be separated by {name}: save it with {usual}")
 
 
 def _read_json_lines(path: Path) -> Columns:
@@ -82,7 +83,7 @@ def _read_json_lines(path: Path) -> Columns:
     try:
         check_size(len(records), len(header), sum(map(len, records)), "entries")
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{file_name(path)}: {error}") from error
     return header, [[record.get(name) for record in records] for name in header]
 
 
@@ -97,12 +98,14 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
                 if "\\ud" in line.lower():
                     json.dumps(record, ensure_ascii=False).encode()  # refuses half a character
         except RecursionError as error:
-            raise ValueError(f"line {number} of {path} is nested too deeply") from error
+            raise ValueError(f"line {number} of {file_name(path)} is nested too deeply") from error
         except ValueError as error:
-            raise ValueError(f"line {number} of {path} cannot be read as JSON: {error}") from error
+            raise ValueError(f"line {number} of {file_name(path)} cannot be read as JSON: {error}") from error
         if not isinstance(record, dict):
-            got = short(repr(line.strip()))
-            raise ValueError(f"line {number} of {path} must be a JSON object, one entry per column, got {got}")
+            got = described(line.strip())
+            raise ValueError(
+                f"line {number} of {file_name(path)} must be a JSON object, one entry per column, got {got}"
+            )
         yield record
 
 

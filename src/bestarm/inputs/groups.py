@@ -4,7 +4,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bestarm.inputs.texts import hashable, label_text, short
+from bestarm.inputs.texts import hashable, label_text
+from bestarm.shown import described
 
 Groups = Callable[[Any], Any] | Mapping[Any, Any] | Iterable[Any]
 
@@ -20,13 +21,13 @@ class Group:
 def group_labels(items: Sequence[Any], groups: Groups) -> list[Hashable]:
     """The label of the group of each item: as the function says, or as they are given."""
     if isinstance(groups, str) or not (callable(groups) or isinstance(groups, Iterable)):
-        raise TypeError(f"groups must be a label for each item, or a function of an item, got {short(repr(groups))}")
+        raise TypeError(f"groups must be a label for each item, or a function of an item, got {described(groups)}")
     labels = _looked_up(items, groups) if isinstance(groups, Mapping) or callable(groups) else list(groups)
     if len(labels) != len(items):
         raise ValueError(f"groups must hold one label for each of the {len(items)} items, got {len(labels)}")
     for label in labels:
         if not hashable(label) or label is None or str(label) in ("", "nan"):
-            raise ValueError(f"groups must be names or numbers, one for each item, got {short(repr(label))}")
+            raise ValueError(f"groups must be names or numbers, one for each item, got {described(label)}")
     return labels
 
 
@@ -35,7 +36,7 @@ def _looked_up(items: Sequence[Any], groups: Mapping[Any, Any] | Callable[[Any],
         return [groups(item) for item in items]
     for item in items:
         if not hashable(item) or item not in groups:
-            raise ValueError(f"groups must hold the group of every item, but there is none for {short(repr(item))}")
+            raise ValueError(f"groups must hold the group of every item, but there is none for {described(item)}")
     return [groups[item] for item in items]
 
 

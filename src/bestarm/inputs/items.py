@@ -19,8 +19,8 @@ from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.text_files import lines_of, read_text, read_text_file
-from bestarm.inputs.texts import short
-from bestarm.shown import storable
+from bestarm.inputs.texts import file_name, short
+from bestarm.shown import described, storable
 
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
@@ -58,17 +58,17 @@ def items_in_order(
     if replace is not None:
         check_flag("replace", replace)
     if replace and not hasattr(items, "__len__"):
-        raise ValueError(f"replace=True draws from a list of items, got {short(repr(items))}")
+        raise ValueError(f"replace=True draws from a list of items, got {described(items)}")
     if groups is not None and (replace or not hasattr(items, "__len__")):
-        with_what = "replace=True" if replace else short(repr(items))
+        with_what = "replace=True" if replace else described(items)
         raise ValueError(f"groups are those of a list of items that is used without replacement, got {with_what}")
     if items is None:
         return Items("seeds", fresh_seeds(seed))
     if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
-        raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
+        raise TypeError(f"items must be a list or another sequence, or an iterator, got {described(items)}")
     if not hasattr(items, "__len__"):
         if not isinstance(items, Iterable):
-            raise TypeError(f"items must be a list or another sequence, or an iterator, got {short(repr(items))}")
+            raise TypeError(f"items must be a list or another sequence, or an iterator, got {described(items)}")
         return Items("stream", iter(items))
     pool = items if isinstance(items, Sequence) else _listed(items)
     if replace:
@@ -162,7 +162,7 @@ def read_items(path: Path) -> list[str]:
     piped = str(path) == STDIN
     text = read_text(sys.stdin.buffer, "standard input", MOST_BYTES) if piped else read_text_file(path, MOST_BYTES)
     if text.count("\n") + text.count("\r") > MOST_LINES:
-        raise ValueError(f"{path} must hold at most {MOST_LINES:,} lines, one per item")
+        raise ValueError(f"{file_name(path)} must hold at most {MOST_LINES:,} lines, one per item")
     lines = [line for line in lines_of(text) if line.strip()]
     if not lines and piped:
         raise ValueError("there are no items on standard input: pipe them in, one per line (to resume, the same ones)")

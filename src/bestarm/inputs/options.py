@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
+from bestarm.algorithms.algorithm import check_algorithm
 from bestarm.checks import check_bounds, check_choice, check_count, check_delta, check_lead
 from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
 from bestarm.comparisons.checks import check_adapts, check_comparison
 from bestarm.comparisons.evidence import Criterion
 from bestarm.comparisons.student_mixture import MIN_ROUNDS
 from bestarm.inputs.groups import Groups
-from bestarm.inputs.plain import check_algorithm
+from bestarm.shown import described
 
 if TYPE_CHECKING:
     from bestarm.racing.store import Store
@@ -99,7 +100,7 @@ def known_options(function: str, options: Mapping[str, Any], known: type) -> Opt
     """Options that were given by name, checked as Python itself would check them."""
     for name in options:
         if name not in known.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+            raise TypeError(f"{function}() got an unexpected keyword argument {described(name)}")
     return Options(**options)
 
 
@@ -111,7 +112,7 @@ def checked_aim(options: Options) -> tuple[float, float, float]:
     check_delta(delta)
     if delta > MOST_DELTA:
         sure = "delta is the accepted probability of a wrong answer, at most 0.5 in a race"
-        raise ValueError(f"{sure}, got {delta!r}: for 95% certainty give 0.05")
+        raise ValueError(f"{sure}, got {described(delta)}: for 95% certainty give 0.05")
     check_lead("epsilon", epsilon)
     check_lead("indifference_zone", zone)
     return delta, epsilon, zone
@@ -129,12 +130,16 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
         check_choice("target", options.target, get_args(Target))
     if options.criterion == "wins" and max(epsilon, zone) >= 1:
         name, value = ("epsilon", epsilon) if epsilon >= 1 else ("indifference_zone", zone)
-        raise ValueError(f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {value!r}")
+        raise ValueError(
+            f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {described(value)}"
+        )
     comparison = _comparison(options, None if options.target == "population" else pool)
     if comparison.role == "pairs":
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
     if zone:
-        raise ValueError(f"indifference_zone needs a comparison of pairs, got {zone!r} with {comparison!r}")
+        raise ValueError(
+            f"indifference_zone needs a comparison of pairs, got {described(zone)} with {described(comparison)}"
+        )
     return ConvexBAI(delta, comparison=comparison, epsilon=epsilon)
 
 
@@ -158,7 +163,7 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
 def _check_min_rounds(options: Options, min_rounds: int) -> None:
     """Refuse a first look where the test has none."""
     check_count("min_rounds", min_rounds, least=2)
-    test = None if options.comparison is None else repr(options.comparison)
+    test = None if options.comparison is None else described(options.comparison)
     if test is None and options.criterion == "wins":
         test = "criterion='wins'"
     elif test is None and options.bounds is not None:
@@ -173,14 +178,19 @@ def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
     inside = getattr(algorithm, "comparison", None)
     if options.comparison is not None and options.comparison != inside:
         raise ValueError(
-            f"comparison={options.comparison!r} is given together with algorithm={algorithm!r}: leave algorithm out, "
-            "or make the comparison one of its settings"
+            f"comparison={described(options.comparison)} is given together with algorithm={described(algorithm)}: "
+            "leave algorithm out, or make the comparison one of its settings"
         )
     owners = {"delta": algorithm, "epsilon": algorithm, "indifference_zone": algorithm, "min_rounds": inside}
     for name, owner in owners.items():
         given, own = getattr(options, name), getattr(owner, name, getattr(algorithm, name, None))
         if given is not None and given != own:
             if own is None:
-                raise ValueError(f"{algorithm!r} has no setting {name}, got {name}={given!r} together with it")
-            raise ValueError(f"{name} is {given!r} here and {own!r} in {algorithm!r}: give it in one place")
+                raise ValueError(
+                    f"{described(algorithm)} has no setting {name}, got {name}={described(given)} together with it"
+                )
+            raise ValueError(
+                f"{name} is {described(given)} here and {described(own)} in {described(algorithm)}: "
+                "give it in one place"
+            )
     return algorithm

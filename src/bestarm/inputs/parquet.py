@@ -7,10 +7,12 @@ from typing import Any
 
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.text_files import check_is_file
-from bestarm.inputs.texts import short
+from bestarm.inputs.texts import file_name, short
+from bestarm.shown import cut_short
 
 MOST_BYTES = 2**28  # of what is unpacked; for large files, ten times their size
 PER_BYTE = 10
+LONGEST_REASON = 300  # characters of what Arrow says
 NESTED_ROWS = 16  # of lists and records, read at a time: no size of theirs is known before
 
 
@@ -35,7 +37,8 @@ def read_parquet(path: Path) -> tuple[list[str], list[Any]]:
         ) as file:
             columns = _columns(file, schema, most)
     except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from error
+        why = cut_short(" ".join(str(error).split()), LONGEST_REASON)
+        raise ValueError(f"{file_name(path)} cannot be read as Parquet: {why}") from error
     index = _index_of_pandas(schema.metadata or {}, columns)
     if index is not None:
         columns = {"": columns.pop(index)} | columns
@@ -90,6 +93,7 @@ def _flat(column: Any) -> Any:
 
 def _looked_up(chunk: Any) -> Iterator[Any]:
     """The cells of a column that holds each text once, and where it belongs: no copy is made of any."""
+    chunk.validate(full=True)  # a damaged file may point to texts that there are not
     words = [
         word.decode("utf-8", "backslashreplace") if isinstance(word, bytes) else word
         for word in chunk.dictionary.to_pylist()

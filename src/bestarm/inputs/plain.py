@@ -9,6 +9,7 @@ import numpy as np
 
 from bestarm import algorithms, comparisons
 from bestarm.inputs.texts import label_text, name_of, short
+from bestarm.shown import described
 
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
 # Settings that had another name in files of earlier versions, by the class that they are settings of.
@@ -50,14 +51,6 @@ def as_written(value: Any, plain: Any) -> Any:
     return replace(value, **changed) if changed else value
 
 
-def check_algorithm(algorithm: Any) -> None:
-    """Refuse what is not an algorithm, or is the class of one."""
-    if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
-        raise TypeError(
-            f"algorithm must be an algorithm such as bestarm.algorithms.PairwiseBAI(0.05), got {algorithm!r}"
-        )
-
-
 def encode(value: Any) -> Any:
     """Frozen settings as plain values; their class under ``type``."""
     if is_dataclass(value) and not isinstance(value, type):
@@ -77,7 +70,7 @@ def not_plain(value: Any) -> str | None:
     elif isinstance(value, np.ndarray | tuple | list):
         parts = {f"part {k}": part for k, part in enumerate(value)}
     else:
-        return None if isinstance(value, str | int | float | np.generic | None) else f"it is {value!r}"
+        return None if isinstance(value, str | int | float | np.generic | None) else f"it is {described(value)}"
     for name, part in parts.items():
         if (what := not_plain(part)) is not None:
             return f"{name}: {what}"

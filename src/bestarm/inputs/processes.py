@@ -1,8 +1,9 @@
 """The one place that starts and ends programs.
 
 A program leads a session, and so a group of processes, of its own. It is done when it has exited and, where its output
-is wanted, nothing holds that open any more. Then, or when its time is over, or when whoever waits for it is interrupted,
-the whole group is killed and waited for. Of what it prints only the end is kept, and the rest is dropped as it is read.
+is wanted, nothing holds that open any more. Then, or when its time is over, or when whoever waits for it is
+interrupted, the whole group is killed and waited for. Of what it prints only the end is kept, and the rest is dropped
+as it is read.
 
 A thread of its own looks after each program. Python runs the handlers of signals in the main thread alone, so no
 Ctrl-C can come between the start of a program and the code that ends it. The thread goes on for as long as whoever

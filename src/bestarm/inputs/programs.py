@@ -12,6 +12,7 @@ from bestarm.inputs.items import full_text
 from bestarm.inputs.processes import KEPT, run_program
 from bestarm.inputs.scores import PlainError, ScoredError
 from bestarm.inputs.texts import short
+from bestarm.shown import described
 
 Measured = Literal["time", "stdout"]
 PLACE = "{item}"
@@ -134,9 +135,13 @@ def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | N
     """
     before, now = before or {}, now or {}
     if before.get("score") != now.get("score"):
-        return f"score was {before.get('score')!r} when the race began and is {now.get('score')!r} now"
+        return (
+            f"score was {described(before.get('score'))} when the race began and is {described(now.get('score'))} now"
+        )
     if now.get("score") == "time" and before.get("timeout", now.get("timeout")) != now.get("timeout"):
-        return f"timeout was {before['timeout']!r} when the race began and is {now.get('timeout')!r} now"
+        return (
+            f"timeout was {described(before['timeout'])} when the race began and is {described(now.get('timeout'))} now"
+        )
     return None
 
 
@@ -158,20 +163,20 @@ class Measure:
     def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
         """The commands by name, split into words as a shell would, without any other shell features."""
         if isinstance(commands, str):
-            raise ValueError(f"commands must be a sequence of commands, got the string {commands!r}")
+            raise ValueError(f"commands must be a sequence of commands, got the string {described(commands)}")
         named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
         if not isinstance(commands, Mapping) and len(named) < len(commands):
             twice = next(command for k, command in enumerate(commands) if command in commands[:k])
-            raise ValueError(f"commands must be different, but {twice!r} appears more than once")
+            raise ValueError(f"commands must be different, but {described(twice)} appears more than once")
         return {name: self._command(name, command, with_items) for name, command in named.items()}
 
     def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
         try:
             words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
         except ValueError as error:
-            raise ValueError(f"the command {command!r} cannot be split into words: {error}") from error
+            raise ValueError(f"the command {described(command)} cannot be split into words: {error}") from error
         if not words:
             raise ValueError("a command must name a program, got an empty one")
         if with_items and not any(PLACE in word for word in words):
-            raise ValueError(f"the command {name!r} has no {PLACE} in it: the items would make no difference")
+            raise ValueError(f"the command {described(name)} has no {PLACE} in it: the items would make no difference")
         return Command(words, self.score, float(self.timeout), self.folder)

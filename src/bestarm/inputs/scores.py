@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.checks import LARGEST, rounding_of
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
-from bestarm.inputs.descriptions import described, said
 from bestarm.inputs.ends import let_through
 from bestarm.inputs.failures import Note, NotedScore
 from bestarm.inputs.items import item_text
 from bestarm.inputs.texts import hashable, quoted, short
-from bestarm.shown import shown
+from bestarm.shown import described, said, shown
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -104,7 +103,7 @@ def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, ite
     except Exception:  # whatever the conversion of the user's type raises: it is no number
         score = None
     if score is None:
-        return EvaluationError(f"{named(name, item)} returned {short(described(value))}, which is not a number")
+        return EvaluationError(f"{named(name, item)} returned {described(value)}, which is not a number")
     if not math.isfinite(score):
         return EvaluationError(f"{named(name, item)} returned {score}: {FINITE}")
     if abs(score) > LARGEST:

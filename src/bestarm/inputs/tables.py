@@ -14,6 +14,7 @@ from bestarm.inputs.cells import as_numbers, column_scores, unmasked
 from bestarm.inputs.groups import Groups, group_labels, members
 from bestarm.inputs.items import full_text
 from bestarm.inputs.texts import counted, first_names, legible, short
+from bestarm.shown import described
 from bestarm.values import equal_values
 
 Missing = Literal["raise", "worst", "drop"]
@@ -58,7 +59,7 @@ class ScoreTable:
             row, column = (int(place) for place in wrong[0])
             score, item, arm = self.scores[row, column], legible(self.items[row]), short(self.arms[column])
             rule = f"lie within ±{LARGEST:g}" if np.isfinite(score) else "be finite"
-            raise ValueError(f"scores must {rule}, got {score} in row {row + 1} ({item}), column {arm!r}")
+            raise ValueError(f"scores must {rule}, got {score} in row {row + 1} ({item}), column {described(arm)}")
 
 
 def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Groups | None = None) -> ScoreTable:
@@ -66,6 +67,8 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
 
     ``groups`` are the groups of the rows, or the name of the column that holds them.
     """
+    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
+        raise TypeError(f"scores must be a table in memory, got a {type(frame).__name__}: call its collect() first")
     if groups is None:
         return _ungrouped(frame, arms)
     if not isinstance(groups, str):
@@ -74,7 +77,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     names = _column_names(frame)
     if isinstance(frame, ScoreTable) or names is None or groups not in names:
         have = "without names" if names is None else first_names([legible(str(name)) for name in names])
-        raise ValueError(f"groups must name a column of the table, got {groups!r} (its columns: {have})")
+        raise ValueError(f"groups must name a column of the table, got {described(groups)} (its columns: {have})")
     labels = frame[groups]
     table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
     plain = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
@@ -103,7 +106,9 @@ def by_group(table: ScoreTable) -> tuple[ScoreTable, tuple[int, ...] | None]:
 def _ungrouped(frame: Any, arms: Sequence[str] | None) -> ScoreTable:
     """The scores alone."""
     if isinstance(frame, str | Path):
-        raise TypeError(f"scores must be a table, got the text {str(frame)!r}: read a file with bestarm.read_table")
+        raise TypeError(
+            f"scores must be a table, got the text {described(str(frame))}: read a file with bestarm.read_table"
+        )
     if isinstance(frame, ScoreTable):
         if arms is not None:
             raise ValueError("this table already has column names: leave arms= out")
@@ -122,11 +127,12 @@ def _ungrouped(frame: Any, arms: Sequence[str] | None) -> ScoreTable:
 
 
 def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
-    scores = _scores_of_array(array, arms)
-    names = [str(k) for k in range(scores.shape[1])] if arms is None else race_arms(arms).names
+    named = None if arms is None else race_arms(arms).names
+    scores = _scores_of_array(array, named)
+    names = tuple(str(k) for k in range(scores.shape[1])) if named is None else named
     if len(names) != scores.shape[1]:
         raise ValueError(f"arms must name the {scores.shape[1]} columns, got {counted(len(names), 'name')}")
-    return ScoreTable(tuple(names), _numbered(len(scores)), scores)
+    return ScoreTable(names, _numbered(len(scores)), scores)
 
 
 def _scores_of_array(array: Any, arms: Sequence[str] | None) -> NDArray[np.float64]:
@@ -144,10 +150,10 @@ def _scores_of_array(array: Any, arms: Sequence[str] | None) -> NDArray[np.float
     numbers = as_numbers(cells, "the table holds")
     if numbers is not None:
         return numbers
-    named = arms is not None and len(arms) == cells.shape[1]
+    named = arms if arms is not None and len(arms) == cells.shape[1] else [str(k) for k in range(cells.shape[1])]
     scores = np.empty(cells.shape)
     for k, column in enumerate(cells.T):
-        scores[:, k] = column_scores(column, str(arms[k]) if arms is not None and named else str(k))
+        scores[:, k] = column_scores(column, named[k])
     return scores
 
 

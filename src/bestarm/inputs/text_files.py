@@ -4,20 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from bestarm.inputs.texts import file_name
+
 BLOCK = 2**20  # bytes that are read at a time
 
 
 def check_is_file(path: Path) -> None:
     """Refuse what is no file of its own: a pipe or a device may never end."""
     if not path.is_file():
-        raise ValueError(f"there is no file {path}, or it is a directory, a pipe or a device")
+        raise ValueError(f"there is no file {file_name(path)}, or it is a directory, a pipe or a device")
 
 
 def read_text_file(path: Path, most: int | None = None) -> str:
     """The text of a file in UTF-8, without a byte order mark; with ``most``, of at most that many bytes."""
     check_is_file(path)
     with path.open("rb") as file:
-        return read_text(file, str(path), most)
+        return read_text(file, file_name(path), most)
 
 
 def read_text(file: BinaryIO, name: str, most: int | None = None) -> str:

@@ -1,6 +1,7 @@
 """Names for the user's objects in text."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from bestarm.shown import cut_short, shown, storable
@@ -18,6 +19,7 @@ def name_of(arm: Any) -> str:
 
 
 FEW = 5  # names that a sentence holds
+LONGEST_LIST = 300  # characters
 
 
 def names(arms: Sequence[Any], last: str = "and") -> str:
@@ -52,6 +54,11 @@ def legible(text: str) -> str:
     return short(shown(text, "name"))
 
 
+def file_name(path: Path) -> str:
+    """The path of a file in a message."""
+    return shown(str(path), "path")
+
+
 def hashable(value: Any) -> bool:
     """Whether something can be a key."""
     try:
@@ -73,4 +80,5 @@ def repeated(names: Iterable[str]) -> str | None:
 
 def first_names(names: Sequence[str]) -> str:
     """The first ten names, for a message that compares two lists."""
-    return ", ".join(map(name_of, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    first = cut_short(", ".join(map(name_of, names[:10])), LONGEST_LIST)
+    return first + (f" and {len(names) - 10} more" if len(names) > 10 else "")

@@ -25,6 +25,7 @@ from bestarm.racing.sqlite_store import open_store
 from bestarm.racing.state import OpenRound, RaceState
 from bestarm.racing.store import Store, StoredRace, check_stored, in_short
 from bestarm.racing.summary import Standing, standing, summarise
+from bestarm.shown import described
 from bestarm.values import equal_values, hash_of_values
 
 
@@ -140,9 +141,9 @@ class Race(Generic[Arm]):
             arm = self.entrants.find(label)
             name = self.entrants.names[arm]
             if arm not in opened.asked:
-                raise ValueError(f"arm {name!r} was not asked for in round {opened.number}")
+                raise ValueError(f"arm {described(name)} was not asked for in round {opened.number}")
             if arm not in opened.wanted or arm in outcomes:
-                raise ValueError(f"the score of arm {name!r} in round {opened.number} was already told")
+                raise ValueError(f"the score of arm {described(name)} in round {opened.number} was already told")
             outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.item)
         for arm, outcome in outcomes.items():
             if is_failure(outcome) and self._raises(outcome):
@@ -241,8 +242,8 @@ class Race(Generic[Arm]):
             algorithm = self.state.settings.algorithm
             if (what := not_plain(algorithm)) is not None:
                 raise TypeError(
-                    f"{algorithm!r} cannot be kept in a store: it must be a frozen dataclass of numbers, strings, "
-                    f"tuples or dataclasses of them ({what})"
+                    f"{described(algorithm)} cannot be kept in a store: it must be a frozen dataclass of numbers, "
+                    f"strings, tuples or dataclasses of them ({what})"
                 )
             stored = store.load()
             if stored is not None:

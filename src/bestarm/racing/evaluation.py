@@ -9,11 +9,11 @@ from uuid import uuid4
 
 from bestarm.checks import LARGEST, check_count, check_flag
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
-from bestarm.inputs.descriptions import described
 from bestarm.inputs.ends import let_through
 from bestarm.inputs.scores import Outcome, after_retries, checked_score, is_failure, listed, named, raised_outcome
-from bestarm.inputs.texts import counted, short
+from bestarm.inputs.texts import counted
 from bestarm.racing.interruption import asked_to_end, evaluating
+from bestarm.shown import described
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
@@ -60,7 +60,7 @@ class Evaluation:
         check_flag("shuffle_arms", self.shuffled)
         given = "arms, item" if self.jointly else "arm, item"
         if not callable(self.function):
-            raise TypeError(f"evaluate must be a function of ({given}), got {self.function!r}")
+            raise TypeError(f"evaluate must be a function of ({given}), got {described(self.function)}")
         try:
             signature = inspect.signature(self.function)
         except ValueError:  # some builtins tell nothing about themselves
@@ -152,7 +152,7 @@ class Evaluation:
             return self._failed(call, error)
         if len(values) != len(call.arms):
             wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given"
-            text = f"{named('arms', call.item)} {wanted}, got {short(described(value))}"
+            text = f"{named('arms', call.item)} {wanted}, got {described(value)}"
             return [EvaluationError(text) for _ in call.arms]
         return [
             checked_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)

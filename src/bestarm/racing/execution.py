@@ -11,11 +11,9 @@ from weakref import WeakSet
 
 from bestarm.algorithms import Reason
 from bestarm.algorithms.statements import Arm
-from bestarm.inputs.descriptions import described, said
 from bestarm.inputs.ends import let_through, the_end_in
 from bestarm.inputs.options import Options
 from bestarm.inputs.scores import Outcome, failed_call, is_failure
-from bestarm.inputs.texts import short
 from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.evaluation import Call, Evaluation, ProgramEndError
 from bestarm.racing.grouped import over_groups
@@ -23,6 +21,7 @@ from bestarm.racing.interruption import Interruption, evaluating, inside_evaluat
 from bestarm.racing.result import RaceResult
 from bestarm.racing.summary import warn_of
 from bestarm.report.live import display
+from bestarm.shown import described, said
 
 USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds per arm
 SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
@@ -42,7 +41,7 @@ class Execution:
         """Refuse what cannot be run."""
         self.evaluation.check()
         if self.executor is not None and not isinstance(self.executor, Executor):
-            raise TypeError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {described(self.executor)}")
         if self.evaluation.awaited and self.executor is not None:
             raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
 
@@ -211,7 +210,7 @@ class _Running:
             why = f"{type(error).__name__}: {said(error)}"
             raise BrokenExecutor(f"the executor takes no evaluations in round {call.number}: {why}") from error
         if not isinstance(future, Future) or future in self.known:
-            what = "the same future twice" if isinstance(future, Future) else short(described(future))
+            what = "the same future twice" if isinstance(future, Future) else described(future)
             raise BrokenExecutor(f"the executor must give a new future for each evaluation, but its submit gave {what}")
         self.known.add(future)
         self.calls[future] = call
@@ -250,7 +249,7 @@ def _refuse_the_end(future: Future[list[Outcome]], call: Call) -> None:
     if error is not None and (end := the_end_in(error)) is not None:
         raise end  # Ctrl-C reaches the processes of a pool too
     if error is None and not _came_back(future, call):
-        what = f"does not hold what was evaluated, but {short(described(future.result()))}"
+        what = f"does not hold what was evaluated, but {described(future.result())}"
         raise BrokenExecutor(f"the executor gave a future for round {number} that {what}")
 
 

@@ -11,16 +11,15 @@ from typing import Any, ClassVar, Protocol, get_args
 from bestarm.algorithms import Reason
 from bestarm.checks import check_choice, check_count, check_flag, check_positive, check_text
 from bestarm.experiments import compressors
-from bestarm.inputs.descriptions import said
 from bestarm.inputs.items import STDIN, read_items
 from bestarm.inputs.options import Options
 from bestarm.inputs.programs import TIMEOUT, Measure, Measured
-from bestarm.inputs.texts import short
 from bestarm.racing.commands import run_command, run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
 from bestarm.racing.workers import Workers
+from bestarm.shown import described, said
 
 MOST_SHOWN = 20  # commands or arms that are shown before they are run,
 LONGEST_SHOWN = 1000  # and characters of each
@@ -147,7 +146,7 @@ def origin_of(stored: Mapping[str, Any] | None) -> Origin | None:
     name = values.pop("kind")
     kind = next((kind for kind in KINDS if kind.kind == name), None)
     if kind is None or not set(values) <= {field.name for field in fields(kind)}:
-        raise ValueError(f"this bestarm does not know how to run {short(repr(stored))}: use the version that made it")
+        raise ValueError(f"this bestarm does not know how to run {described(stored)}: use the version that made it")
     return kind(**values)
 
 

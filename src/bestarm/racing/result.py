@@ -14,7 +14,7 @@ from bestarm.algorithms import Elimination, EliminationGame, Game, Guarantee, In
 from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.options import Target
-from bestarm.inputs.texts import counted, short
+from bestarm.inputs.texts import counted
 from bestarm.racing.arm_records import ahead, arm_record, as_frame, number_of, order
 from bestarm.racing.breakdown import Breakdown, breakdown_of
 from bestarm.racing.columns import ByArm
@@ -25,6 +25,7 @@ from bestarm.racing.record import Record
 from bestarm.racing.replay import Outage, reading_of, replay
 from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of
 from bestarm.racing.shape import Shape
+from bestarm.shown import described
 from bestarm.writing import write_text
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class RaceResult(Generic[Arm]):
     outage: Outage | None = None
 
     def __repr__(self) -> str:
-        leader = short(repr(self.leader))
+        leader = described(self.leader)
         found = f"best={leader}" if self.answered else f"leader={leader}, {len(self.candidates)} candidates"
         spent = f"{counted(self.n_evaluations, 'evaluation')}, {counted(self.n_rounds, 'round')}"
         return f"<RaceResult {self.reason}: {found}, {spent}>"
@@ -229,7 +230,7 @@ class RaceResult(Generic[Arm]):
         """
         first, second = number_of(self.arms, a), number_of(self.arms, b)
         if first == second:
-            raise ValueError(f"lead takes two different arms, got {a!r} twice")
+            raise ValueError(f"lead takes two different arms, got {described(a)} twice")
         known = self._game.lead(first, second, simultaneous=True)
         low, high = (math.nan, math.nan) if known is None else (known.low * self.unit, known.high * self.unit)
         return Lead(ahead(self, first, second), low, high)

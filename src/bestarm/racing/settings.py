@@ -5,10 +5,12 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, get_args
 
 from bestarm.algorithms import Algorithm, Game, Guarantee
+from bestarm.algorithms.algorithm import check_algorithm
 from bestarm.checks import LONGEST, check_bounds, check_choice, check_count, check_flag, check_in_flight
 from bestarm.inputs.items import Items, Kind
 from bestarm.inputs.options import OnError, Options, Target, choose_algorithm
-from bestarm.inputs.plain import FORMAT, as_written, check_algorithm, decode, encode, flat, renamed, up_to_date
+from bestarm.inputs.plain import FORMAT, as_written, decode, encode, flat, renamed, up_to_date
+from bestarm.shown import described
 from bestarm.values import shortest_call
 
 
@@ -135,7 +137,9 @@ def _check_target(target: Target, game: Game, settings: RaceSettings) -> None:
             "a population: give replace=False, or leave target='population' out"
         )
     if target == "population":
-        raise ValueError(f"target='population' does not fit {settings.algorithm!r}, which is for a pool of items")
+        raise ValueError(
+            f"target='population' does not fit {described(settings.algorithm)}, which is for a pool of items"
+        )
     raise ValueError(
         "target='items' needs bounds=(low, high) or criterion='wins', and a comparison that can use the number of "
         "items: without them the items can only be taken as a sample"
@@ -147,9 +151,13 @@ def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
     test = getattr(settings.algorithm, "comparison", settings.algorithm)
     if given.bounds is not None and check_bounds(given.bounds) != game.bounds:
         own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
-        raise ValueError(f"bounds={_interval(given.bounds)} do not fit {test!r}, which {own}: leave one of the two out")
+        raise ValueError(
+            f"bounds={_interval(given.bounds)} do not fit {described(test)}, which {own}: leave one of the two out"
+        )
     if given.criterion is not None and given.criterion != game.guarantee.criterion:
-        raise ValueError(f"criterion={given.criterion!r} does not fit {test!r}: leave one of the two out")
+        raise ValueError(
+            f"criterion={described(given.criterion)} does not fit {described(test)}: leave one of the two out"
+        )
     if given.target is not None:
         _check_target(given.target, game, settings)
 
@@ -219,7 +227,7 @@ def _changed_items(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | N
     won, wins = (plain["algorithm"].get("comparison", {}).get("type") == "Wins" for plain in (stored, now))
     if won != wins:
         was, is_now = ("wins" if one else "mean" for one in (won, wins))
-        return f"criterion was {was!r} when the race began and is {is_now!r} now"
+        return f"criterion was {described(was)} when the race began and is {described(is_now)} now"
     return None
 
 
@@ -239,7 +247,9 @@ def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     for way in ways:  # first what users gave, then what followed from it
         if before.get(way) != after.get(way) and way[-1] == "pool":
             was, is_now = ("population" if one.get(way) is None else "items" for one in (before, after))
-            return f"target was {was!r} when the race began and is {is_now!r} now"
+            return f"target was {described(was)} when the race began and is {described(is_now)} now"
         if before.get(way) != after.get(way):
-            return f"{way[-1]} was {before.get(way)!r} when the race began and is {after.get(way)!r} now"
+            return (
+                f"{way[-1]} was {described(before.get(way))} when the race began and is {described(after.get(way))} now"
+            )
     return None

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from bestarm.errors import StoreError
 from bestarm.inputs.texts import short
 from bestarm.racing.store import damaged
+from bestarm.shown import described
 
 VERSION = 1
 SMALLEST = 512  # bytes of a page, the least that a database has
@@ -130,9 +131,9 @@ def race_file(path: str | os.PathLike[str]) -> RaceFile:
     """The file of this name, whatever it is: it is never an address or a name that SQLite knows."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(name, str):
-        raise TypeError(f"a race is in a file, given by its path as text or as a Path, got {short(repr(path))}")
+        raise TypeError(f"a race is in a file, given by its path as text or as a Path, got {described(path)}")
     if not name or "\0" in name:
-        raise StoreError(f"a race is in a file, and {short(repr(name))} is not the name of one")
+        raise StoreError(f"a race is in a file, and {described(name)} is not the name of one")
     try:
         return RaceFile(Path(name), Path(os.path.realpath(name)))
     except OSError as error:  # the current folder is gone
@@ -225,7 +226,7 @@ def check_schema(connection: sqlite3.Connection, file: RaceFile) -> None:
     held = set(connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT 100"))
     if strange := sorted(held - IN_SCHEMA, key=str):
         kind, name, _ = strange[0]
-        what = f"the {short(str(kind))} {short(repr(name))} in it is not as a race has it"
+        what = f"the {short(str(kind))} {described(name)} in it is not as a race has it"
         raise StoreError(f"{file} is not opened: {what}; only the five tables of a race may be in its file")
     if missing := sorted(IN_SCHEMA - held, key=str):
         raise damaged(file, f"there is no {missing[0][0]} {missing[0][1]}")

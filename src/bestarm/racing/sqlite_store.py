@@ -35,6 +35,7 @@ from bestarm.racing.sqlite_file import (
 )
 from bestarm.racing.sqlite_rows import read_record
 from bestarm.racing.store import Store, StoredRace, check_stored, damaged
+from bestarm.shown import described
 
 
 def open_store(store: str | os.PathLike[str] | Store) -> Store:
@@ -43,7 +44,7 @@ def open_store(store: str | os.PathLike[str] | Store) -> Store:
         return SQLiteStore(store)
     for name in ("load", "create", "update", "save", "save_eliminations", "close"):
         if not hasattr(store, name) or inspect.isclass(store):
-            raise TypeError(f"store must be the path of a file (or have a method {name}), got {store!r}")
+            raise TypeError(f"store must be the path of a file (or have a method {name}), got {described(store)}")
     return store
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.algorithms import Game, Reason
+from bestarm.checks import is_whole
 from bestarm.errors import StoreError
 from bestarm.inputs.groups import Group
 from bestarm.inputs.items import item_text
@@ -17,6 +18,7 @@ from bestarm.inputs.seeds import seeds_in_progression
 from bestarm.racing.record import Record
 from bestarm.racing.replay import Failure, Outage, disqualify, nobody_left, reading_of, replay, tell_round
 from bestarm.racing.settings import RaceSettings
+from bestarm.shown import described
 
 END = object()
 TOGETHER = 10_000  # items that are compared at a time
@@ -75,8 +77,8 @@ class RaceState:
 
     def asked_round(self, number: int) -> OpenRound:
         """The round of this number, if it was asked and is not complete."""
-        if isinstance(number, bool) or not isinstance(number, int | np.integer):
-            raise TypeError(f"a round is one that ask() gave, or its number, got {number!r}")
+        if not is_whole(number):
+            raise TypeError(f"a round is one that ask() gave, or its number, got {described(number)}")
         if 1 <= number <= self.game.n_rounds:
             raise ValueError(f"round {number} is complete: all its scores have already been told")
         if not self.open or number > self.open[-1].number or number < 1:
@@ -230,7 +232,10 @@ class RaceState:
             raise StoreError(f"its items were different: there is no item for round {number} now")
         before = past.item(number)
         if before is not None and (text := item_text(item)) != before:
-            raise StoreError(f"its items were different: the item of round {number} was {before!r} and is {text!r} now")
+            raise StoreError(
+                f"its items were different: the item of round {number} was {described(before)} and is "
+                f"{described(text)} now"
+            )
         return item
 
     def _fill(self, opened: OpenRound, past: Record) -> None:
@@ -250,5 +255,7 @@ def known_reason(game: Game, why: str) -> Reason:
     """The reason why a game ended; a game of your own must use one of those that results have words for."""
     known = {str(reason): reason for reason in OF_GAMES}
     if why not in known:
-        raise ValueError(f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {why!r}")
+        raise ValueError(
+            f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {described(why)}"
+        )
     return known[why]

@@ -10,6 +10,7 @@ from bestarm.inputs.plain import FORMAT
 from bestarm.racing.record import Record, RoundRow, ScoreRow
 from bestarm.racing.settings import present_settings
 from bestarm.racing.stored_values import check_values
+from bestarm.shown import described
 
 LONGEST_REASON = 300  # characters
 
@@ -62,7 +63,7 @@ def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(present["format"], int):
         raise damaged(where, "its format is not a number")
     if present["format"] != FORMAT:
-        made = f"has format {present['format']!r}, and this bestarm reads format {FORMAT}"
+        made = f"has format {described(present['format'])}, and this bestarm reads format {FORMAT}"
         raise StoreError(f"the race in {where} {made}: use the version of bestarm that made it, or a later one")
     try:
         check_values(present)

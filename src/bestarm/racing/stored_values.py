@@ -8,6 +8,7 @@ from bestarm.checks import check_choice, check_count, check_flag, check_in_fligh
 from bestarm.inputs.items import Kind
 from bestarm.inputs.options import OnError
 from bestarm.racing.settings import missing_setting
+from bestarm.shown import described
 
 MOST_ITEMS = 2**53
 MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
@@ -28,7 +29,7 @@ def check_values(present: Mapping[str, Any]) -> None:
         check_count("max_evaluations", present["max_evaluations"])
     for name in ("items_digest", "arms_digest", "reason"):
         if not isinstance(present[name], str | None):
-            raise TypeError(f"{name} must be text, got {present[name]!r}")
+            raise TypeError(f"{name} must be text, got {described(present[name])}")
     if present["source"] is not None:
         check_mapping("source", present["source"], "names to values")
     check_mapping("algorithm", present["algorithm"], "names to values")
@@ -49,7 +50,7 @@ def _check_items(present: Mapping[str, Any]) -> None:
     """Refuse numbers of items that do not go together."""
     n_items, sizes, listed = present["n_items"], present["group_sizes"], present["items"] in ("pool", "drawn")
     if listed != (n_items is not None):
-        raise ValueError(f"n_items must be the length of the list of items, got {n_items!r}")
+        raise ValueError(f"n_items must be the length of the list of items, got {described(n_items)}")
     if n_items is not None:
         check_count("n_items", n_items, most=MOST_ITEMS)
     if sizes is None:
