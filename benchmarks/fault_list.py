@@ -489,7 +489,7 @@ FAULTS = (
     Fault(
         "a race begun here is known by its name alone",
         "racing/begun_here.py",
-        'json.dumps([settings[ID], settings["source"], list(arms)], sort_keys=True)',
+        'json.dumps([settings[ID], settings["source"], settings.get("items_digest"), list(arms)], sort_keys=True)',
         "json.dumps([settings[ID]], sort_keys=True)",
         ("test_resume_asks.py",),
     ),

@@ -113,7 +113,7 @@ def test_nobody_at_a_terminal_is_refused_in_one_line() -> None:
     not_run(ended)
     (line,) = ended.stderr.splitlines()
     assert line.startswith("error: race.sqlite was not begun here by you")
-    assert line.endswith("add --yes if you trust it")
+    assert "add --yes if you trust what it would run (" in line
 
 
 def test_yes_runs_it() -> None:
@@ -151,13 +151,26 @@ def test_commands_are_shown_with_what_a_terminal_would_hide(folder: Path, monkey
     words = ["commands", "true", "true {item}", "--max-evaluations", "8", "--quiet", "--store", "race.sqlite"]
     assert call(*words).exit_code == 3
     with closing(sqlite3.connect("race.sqlite")) as connection, connection:
-        connection.execute("UPDATE arms SET name = ? WHERE arm = 1", ("touch mark \x1b[2K\r\u202etrue" + "x" * 2000,))
+        connection.execute("UPDATE arms SET name = ? WHERE arm = 1", ("touch mark \x1b[2K\r\u202etrue",))
     ended = call(*MORE, answer="n\n", monkeypatch=monkeypatch)
     assert ended.exit_code == 2
-    shown = ended.stderr.splitlines()[1]
-    assert shown.startswith("- the programs 'true', 'touch mark \\x1b[2K\\r\\u202etruexxx")
-    assert shown.endswith("xxx' (2,021 characters in all)")
-    assert ended.stderr.splitlines()[2] == f"- in the folder '{folder}'"
+    shown = ended.stderr.splitlines()[1:4]
+    assert shown == [
+        "- the program 'true'",
+        "- the program 'touch mark \\x1b[2K\\r\\u202etrue'",
+        f"- in the folder '{folder}'",
+    ]
+    assert not Path("mark").exists()
+
+
+def test_what_is_too_long_to_be_shown_is_not_asked_about(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["commands", "true", "true {item}", "--max-evaluations", "8", "--quiet", "--store", "race.sqlite"]
+    assert call(*words).exit_code == 3
+    with closing(sqlite3.connect("race.sqlite")) as connection, connection:
+        connection.execute("UPDATE arms SET name = ? WHERE arm = 1", ("touch mark " + "x" * 2000,))
+    ended = call(*MORE, answer="y\n", monkeypatch=monkeypatch)
+    assert ended.exit_code == 2
+    assert "names more than can be shown here" in ended.stderr
     assert not Path("mark").exists()
 
 

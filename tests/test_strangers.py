@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from bestarm import Race, StoreError, load_result
 from bestarm.cli import app
-from bestarm.racing import sqlite_file, sqlite_store
+from bestarm.racing import sqlite_file, sqlite_limits, sqlite_store
 from bestarm.racing.sqlite_file import SCHEMA
 from bestarm.racing.sqlite_store import read_store
 from small_race import run, share
@@ -413,3 +413,12 @@ def test_a_folder_that_is_gone_is_noticed(tmp_path: Path) -> None:
         for _ in range(2):
             with pytest.raises(StoreError, match="while its race was running; what was scored so far could not be"):
                 contest.tell(todo, {"a": 1.0, "b": 0.0})
+
+
+def test_a_file_that_takes_more_work_than_its_size_can_need_is_refused(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_limits, "STEPS", 10)
+    monkeypatch.setattr(sqlite_limits, "LOOKS", 1)
+    monkeypatch.setattr(sqlite_limits, "BYTES_A_LOOK", 10**9)
+    refused(store, "there is no end to its pages")

@@ -27,6 +27,8 @@ from bestarm.racing.origins import origin_of
 from bestarm.racing.settings import RaceSettings, present_settings
 from bestarm.racing.sqlite_store import read_store
 
+MOST_SHOWN, LONGEST_SHOWN = 50, 1500  # lines, and characters of each, that somebody can be asked about
+
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
 @grouped
@@ -76,6 +78,8 @@ def ask(file: Path, runs: Sequence[str]) -> None:
             f"{file} was not begun here by you, and nobody is there to be asked: add --yes if you trust what it would "
             f"run ({'; '.join(runs)})"
         )
+    if len(runs) > MOST_SHOWN or max(map(len, runs)) > LONGEST_SHOWN:
+        raise ValueError(f"{file} names more than can be shown here: look into it, and add --yes if you trust it")
     remark(f"{file} was not begun by you on this machine. To continue it, this would be run, with all your rights:")
     for line in runs:
         remark(f"- {line}")

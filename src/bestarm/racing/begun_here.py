@@ -37,7 +37,7 @@ def named(settings: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Any]:
 
 
 def _fingerprint(settings: Mapping[str, Any], arms: Sequence[str]) -> str:
-    told = json.dumps([settings[ID], settings["source"], list(arms)], sort_keys=True)
+    told = json.dumps([settings[ID], settings["source"], settings.get("items_digest"), list(arms)], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()
 
 

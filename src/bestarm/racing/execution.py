@@ -187,7 +187,9 @@ class _Runner:
         finally:
             self.interruption.close()
             rest = running.stop()
-            if self.interruption.asked or not race.finished:  # what failed may have failed for the same reason
+            if self.interruption.asked:  # whatever came out since then may have come out because of it
+                rest = []
+            elif not race.finished:  # what failed may have failed for the same reason
                 rest = [(number, arm, outcome) for number, arm, outcome in rest if isinstance(outcome, float)]
             race.take(rest)
 

@@ -21,7 +21,7 @@ from bestarm.racing.result import RaceResult
 from bestarm.racing.workers import Workers
 from bestarm.shown import described, said
 
-MOST_SHOWN = 20  # commands or arms that are shown before they are run,
+MOST_SHOWN = 20  # arms of a function that are shown before it is run,
 LONGEST_SHOWN = 1000  # and characters of each
 
 
@@ -104,7 +104,7 @@ class CommandsOrigin:
 
     def runs(self, arms: Sequence[str]) -> list[str]:
         """The commands."""
-        return [f"the programs {_quoted(arms)}", f"in the folder {self.folder!r}", _on_items(self.items)]
+        return [*(f"the program {arm!r}" for arm in arms), f"in the folder {self.folder!r}", _on_items(self.items)]
 
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Run the programs, without a shell."""
@@ -191,7 +191,7 @@ def imported(name: str, folder: str) -> Callable[..., Any]:
         raise ValueError(f"the function must be given as module:function, got {name!r}")
     if module_name.endswith(".py"):
         raise ValueError(f"the function must be given as module:function without .py, got {name!r}")
-    if folder not in sys.path:
+    if sys.path[:1] != [folder]:  # where it was looked for when it was shown
         sys.path.insert(0, folder)
     try:
         module = importlib.import_module(module_name)

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from bestarm.errors import StoreError
 from bestarm.inputs.texts import short
+from bestarm.racing.sqlite_limits import limit_work
 from bestarm.racing.store import damaged
 from bestarm.shown import described
 
@@ -170,7 +171,8 @@ def _snapshot(file: RaceFile, mode: str) -> Iterator[sqlite3.Connection]:
     """The file as it is now; the index that this takes is removed again."""
     index = file.beside("-shm")
     was_there = index.exists()
-    connection = file.connect(mode)
+    connection, log = file.connect(mode), file.beside("-wal")
+    limit_work(connection, file.real.stat().st_size + (log.stat().st_size if log.exists() else 0))
     try:
         connection.execute("BEGIN")
         connection.execute("PRAGMA schema_version")  # reads the beginning: what is no database is refused as such
@@ -259,7 +261,7 @@ def explaining(file: RaceFile, what: str = "stored") -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code, text = _code(error), " ".join(str(error).split())
+        code, text = _code(error), " ".join(str(error).split()).replace("interrupted", "there is no end to its pages")
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise in_use(file) from error
         if code == sqlite3.SQLITE_NOTADB:
