@@ -124,7 +124,8 @@ def _of_the_system(error: OSError) -> str:
 def _exited(error: SystemExit) -> str:
     """What to say when the user's function ends the program: that is its failure, not the end of the tool."""
     where = getattr(error, "__notes__", ["the function"])[0]
-    return f"{where} called sys.exit({error.code!r}) in place of returning a score"
+    code = error.args[0] if error.args else None  # some ways from process to process keep these alone
+    return f"{where} called sys.exit({code!r}) in place of returning a score"
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
