@@ -240,7 +240,7 @@ COLUMNS: dict[str, tuple[Any, str]] = {
     "dates of NumPy in a list": ([np.datetime64("2020"), np.datetime64("2021")], TIMES),
     "complex": (np.array([1j, 2]), "column 'c' holds complex numbers, which are no scores"),
     "complex in a list": ([np.complex128(1j), 2], NO_NUMBER),
-    "huge integer": ([10**5000, 1], NO_NUMBER + "a value of type int"),
+    "huge integer": ([10**5000, 1], NO_NUMBER + "a number of more than 100 digits"),
     "lists": ([[1], [2]], NO_NUMBER),
     "arrays": ([np.array([1.0]), 2.0], NO_NUMBER),
     "a matrix": (np.eye(2), "column 'c' must hold one score for each row, got shape (2, 2)"),
