@@ -482,7 +482,8 @@ def first_difference(before: Any, after: Any, place: str = "") -> str | None:
         return None
     one, other = (value if isinstance(value, dict) else dict(enumerate(value)) for value in (before, after))
     names = dict.fromkeys([*one, *other])
-    found = (first_difference(one.get(name, "absent"), other.get(name, "absent"), f"{place}/{name}") for name in names)
+    # What only one of the trees knows is no difference while it is None.
+    found = (first_difference(one.get(name), other.get(name), f"{place}/{name}") for name in names)
     return next(filter(None, found), None)
 
 
