@@ -50,6 +50,7 @@ def test_a_race_in_which_nothing_works_has_no_answer(nothing: RaceResult[Any], t
     assert nothing.verdict.startswith(first)
     assert "NameError: name 'undefined' is not defined" in nothing.verdict
     assert "tie" not in nothing.verdict
+    assert "probability" not in nothing.verdict  # of what would be about failures alone
     plain = json.loads(nothing.to_json())
     assert plain["breakdown"] == vars(nothing.breakdown) | {"no_answer": True}
     assert not plain["answered"]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm.racing.sqlite_store import read_store
+from bestarm.racing.sqlite_store import SQLiteStore, read_store
 
 ARMS = ["low", "mid", "high"]
 
@@ -150,6 +150,31 @@ def test_the_race_around_an_interrupted_one_ends_and_gets_no_result(tmp_path: Pa
 
     result = run(evaluate, tmp_path / "race.sqlite", items=iter(range(100)))
     assert (result.reason, result.n_rounds, set(inner_results)) == ("interrupted", 4, {"decided"})
+
+
+def test_what_comes_out_after_ctrl_c_on_an_executor_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow disk: while a round is saved, Ctrl-C ends what the evaluations of the next one have started."""
+    held: list[Future[Any]] = []
+    save = SQLiteStore.save
+
+    class FromRoundTwoHeld(Inline):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+            if args[0].number == 1:
+                return super().submit(fn, *args, **kwargs)
+            held.append(Future())
+            return held[-1]
+
+    def saved(store: SQLiteStore, *rows: Any) -> None:
+        save(store, *rows)
+        signal.raise_signal(signal.SIGINT)
+        for future in held:
+            future.set_result([0.0])
+
+    with monkeypatch.context() as slow:
+        slow.setattr(SQLiteStore, "save", saved)
+        result = run(score, tmp_path / "race.sqlite", executor=FromRoundTwoHeld(), rounds_in_flight=2)
+    assert len(held) == len(ARMS)
+    as_uninterrupted(tmp_path / "race.sqlite", result, rounds_in_flight=2)
 
 
 def test_ctrl_c_ends_races_in_threads_too() -> None:

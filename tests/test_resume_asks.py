@@ -189,6 +189,12 @@ def test_a_file_that_came_back_changed_is_not_recognised(case: str) -> None:
     not_run(call(*MORE))
 
 
+def test_a_file_for_other_lines_in_the_list_of_items_is_not_recognised() -> None:
+    begin()
+    put("items_digest", "0" * 64)
+    not_run(call(*MORE))
+
+
 def test_other_arms_are_not_recognised() -> None:
     begin()
     with closing(sqlite3.connect("race.sqlite")) as connection, connection:
