@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import CancelledError as FutureCancelledError
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 
 import bestarm
 from bestarm.racing.sqlite_store import SQLiteStore, read_store
+from test_race_failures import Inline
 
 ARMS = ["low", "mid", "high"]
 
@@ -42,18 +43,6 @@ def as_uninterrupted(path: Path, result: bestarm.RaceResult[Any], **options: Any
         assert (value, failure) == (score(ARMS[arm], int(record.items[number - 1] or "")), None)
     whole = run(score, path.with_name("whole.sqlite"), **options)
     assert str(run(score, path, **options)) == str(whole)
-
-
-class Inline(Executor):
-    """Evaluates when it is asked to: nothing depends on timing."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:
-            future.set_exception(error)
-        return future
 
 
 # --- what runs when Ctrl-C comes is dropped ---------------------------------------------------------------------------
