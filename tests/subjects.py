@@ -15,6 +15,7 @@ from bestarm.comparisons import (
     ConvexBernstein,
     EmpiricalBernstein,
     GaussianBernstein,
+    LeaderBetting,
     Portfolio,
     StudentMixture,
     Wins,
@@ -39,6 +40,8 @@ EARLY_MIXTURE = StudentMixture(min_rounds=2)
 BETTING = Betting(bets=(0.9, 0.3, 0.05), bounds=(-1.0, 3.0))
 BETTING_ON_A_POOL = Betting(pool=40)
 WAKING_SOON = Betting(bets=(0.9, 0.5), reserve=0.4)  # in rounds 4, 16 and 64
+LEADERS_ALONE = LeaderBetting((-1.0, 3.0), pairs=0)
+LEADERS_ON_A_POOL = LeaderBetting(pool=40)
 WINS_ON_A_POOL = Wins(pool=41)  # odd: no ties
 PORTFOLIO_ON_A_POOL = Portfolio(bounds=(-5.0, 5.0), pool=40)
 
@@ -53,6 +56,9 @@ COMPARISONS: dict[str, Comparison] = {
     "Betting, other bounds": BETTING,
     "Betting, pool": BETTING_ON_A_POOL,
     "Betting, waking soon": WAKING_SOON,
+    "LeaderBetting": LeaderBetting(),
+    "LeaderBetting, no pairs, other bounds": LEADERS_ALONE,
+    "LeaderBetting, pool": LEADERS_ON_A_POOL,
     "Wins": Wins(),
     "Wins, pool": WINS_ON_A_POOL,
     "Portfolio": Portfolio(),
@@ -177,6 +183,11 @@ PAIRWISE: dict[str, Subject] = {
         by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
     ),
     "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_bets(WAKING_SOON)),
+    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), {"n_rounds": 150}),
+    "LeaderBetting, no pairs, other bounds": Subject(PairwiseBAI(DELTA, comparison=LEADERS_ALONE), {"n_rounds": 150}),
+    "LeaderBetting, pool": Subject(
+        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), {"n_rounds": 150} | close_together(0.0, 1.0)
+    ),
     "Wins": Subject(PairwiseBAI(DELTA, comparison=Wins()), by_wins(Wins())),
     "Wins, pool": Subject(
         PairwiseBAI(DELTA, comparison=WINS_ON_A_POOL), by_wins(WINS_ON_A_POOL) | {"rewards": in_turn}

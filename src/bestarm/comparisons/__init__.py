@@ -7,6 +7,7 @@ from bestarm.comparisons.convex_boundary import ConvexBoundary
 from bestarm.comparisons.empirical_bernstein import EmpiricalBernstein
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal
 from bestarm.comparisons.gaussian_bernstein import GaussianBernstein
+from bestarm.comparisons.leader_betting import LeaderBetting
 from bestarm.comparisons.portfolio import Portfolio
 from bestarm.comparisons.student_mixture import StudentMixture
 from bestarm.comparisons.wins import Wins
@@ -21,6 +22,7 @@ __all__ = [
     "Evidence",
     "GaussianBernstein",
     "Goal",
+    "LeaderBetting",
     "PairBoundary",
     "Portfolio",
     "StudentMixture",

@@ -32,8 +32,8 @@ class Evidence(ABC):
 
     criterion: Criterion = "mean"  # what the best arm has most of: the unit of leads, epsilon and zone
 
-    def __init__(self, n_arms: int) -> None:
-        self.board: Board = new_board(n_arms)
+    def __init__(self, n_arms: int, of_pairs: bool = True) -> None:
+        self.board: Board = new_board(n_arms, of_pairs)
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:

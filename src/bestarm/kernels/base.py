@@ -110,11 +110,9 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _move_behind(board, place):  # type: ignore[no-untyped-def]
-    """Move the arm at a place behind the queried ones; the others close up in their order."""
+def _move_pairs_behind(board, place, end):  # type: ignore[no-untyped-def]
+    """The same for what is kept of pairs."""
     squares, K = board.squares, board.arms.size
-    end = board.tally[QUERIED] - 1
-    board.tally[QUERIED] = end
     for b in range(end + 1):
         board.parted[board.arms[place], board.arms[b]] = board.means[b] - board.means[place]
         board.parted[board.arms[b], board.arms[place]] = board.means[place] - board.means[b]
@@ -130,6 +128,15 @@ def _move_behind(board, place):  # type: ignore[no-untyped-def]
         to_b = b - (place < b <= end)
         if b != place:
             squares[max(end, to_b), min(end, to_b)] = moved[b]
+
+
+@compiled
+def _move_behind(board, place):  # type: ignore[no-untyped-def]
+    """Move the arm at a place behind the queried ones; the others close up in their order."""
+    end = board.tally[QUERIED] - 1
+    board.tally[QUERIED] = end
+    if board.squares.size > 0:
+        _move_pairs_behind(board, place, end)
     arm, mean, own, bar = board.arms[place], board.means[place], board.own[place], board.bar[place]
     for a in range(place, end):
         board.arms[a] = board.arms[a + 1]

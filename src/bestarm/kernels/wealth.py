@@ -4,90 +4,45 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.bets import bet_on_all, null_mean
+from bestarm.kernels.bets import bet_on_all
 from bestarm.kernels.compiling import compiled
-from bestarm.kernels.convex import differences_from, nonnegative_minimum
-from bestarm.kernels.moments import absorb_squares, begin_round
-
-RENEWAL = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
-FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
-MOST = 0.95  # the largest share of a portfolio that is bet
+from bestarm.kernels.moments import begin_round
 
 
 @compiled
-def _invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
-    """One round of the portfolios, with the bets chosen before it; no more than the cap of one can be lost."""
-    arms, m = board.arms, board.tally[QUERIED]
-    for a in range(m):
-        if board.bar[a] > 0.0:
-            continue
-        i = arms[a]
-        gain, stake = 0.0, 0.0
-        for b in range(m):
-            j = arms[b]
-            if j != i and folio.bets[i, j] > 0.0:
-                y = null_mean(0.0, rule.pool, t, sums[i, j])
-                gain += folio.bets[i, j] * ((rows[r, j] - rows[r, i]) * rule.scale - y)
-                stake += folio.bets[i, j] * (1.0 + y)
-        if stake > rule.cap:
-            gain *= rule.cap / stake
-        folio.log_wealth[i] += np.log(1.0 + gain)
+def _wealth_on_pairs(i, board, sums, purse, zone):  # type: ignore[no-untyped-def]
+    """The wealth of all bets on pairs against an arm, and on whom most of it was made.
 
-
-@compiled
-def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
-    """Choose the bets that would have grown fastest, to second order: ``max <b, m> - b' M b / 2``, ``b >= 0``.
-
-    ``m`` and ``M`` are the means and second moments of the differences so far, the latter with a ridge that fades: in
-    the beginning there is more to fit than to learn.
+    With a zone only arms that are ahead on the rounds they share count, ties by number.
     """
-    m, arms = board.tally[QUERIED], board.arms
-    means, moments, w = np.empty(m - 1), np.empty((m - 1, m - 1)), np.empty(m - 1)
-    for a in range(m):
-        if board.bar[a] > 0.0:
-            continue
-        i = arms[a]
-        others = np.concatenate((arms[:a], arms[a + 1 : m]))
-        differences_from(a, board, m, t, means, moments)
-        for j in range(m - 1):
-            means[j] *= scale
-        for j in range(m - 1):
-            for k in range(m - 1):
-                moments[j, k] = moments[j, k] * scale * scale + means[j] * means[k]
-        for j in range(m - 1):
-            moments[j, j] *= 1.0 + FADING / t
-            w[j] = folio.bets[i, others[j]]
-        nonnegative_minimum(means, moments, w, 3 * m)
-        total = w.sum()
-        for j in range(m - 1):
-            folio.bets[i, others[j]] = w[j] * min(1.0, MOST / total) if total > 0.0 else 0.0
-        folio.bets[i, i] = 0.0
+    row, summed, by = purse.row_of[i], 0.0, -1
+    for j in range(board.arms.size):
+        if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
+            summed += purse.total[row, j]
+            if by < 0 or purse.total[row, j] > purse.total[row, by]:
+                by = j
+    return summed, by
 
 
 @compiled
-def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untyped-def]
+def judge_wealth(board, sums, purse, single, rule, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
 
-    With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number. A portfolio
-    counts as much as all pairs together.
+    ``single`` is the wealth against each arm that is not on pairs, where the rule has any.
     """
-    K, found = board.arms.size, False
-    zone, threshold = rule.zone, rule.threshold
+    found = False
     for a in range(board.tally[QUERIED]):
         i = board.arms[a]
         if board.bar[a] > 0.0:
             continue
-        row = purse.row_of[i]
         summed, by = 0.0, -1
-        if folio.log_wealth.size == K:
-            summed = (K - 1) * np.exp(folio.log_wealth[i])
-        for j in range(K):
-            if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
-                summed += purse.total[row, j]
-                if by < 0 or purse.total[row, j] > purse.total[row, by]:
-                    by = j
-        if summed >= threshold:
-            mark(board, i, t, by, np.log(summed) - np.log(threshold))
+        if rule.single > 0.0:
+            summed = rule.single * single[i]
+        if rule.paired:
+            on_pairs, by = _wealth_on_pairs(i, board, sums, purse, rule.zone)
+            summed += on_pairs
+        if summed >= rule.threshold:
+            mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
             found = True
     return found
 
@@ -158,35 +113,35 @@ def _settle_wins(board, sums, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no-untyped-def]
+def end_round(board, sums, near, rule, t, found):  # type: ignore[no-untyped-def]
+    """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried."""
+    tally = board.tally
+    if found:
+        eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
+    if tally[CANDIDATES] > 1:
+        if rule.epsilon > 0.0 and rule.paired and _leader_near(board, sums, near, rule):
+            tally[ENDED] = WITHIN_EPSILON
+        elif t == rule.pool and all_candidates_queried(board):
+            if rule.signs:
+                _settle_wins(board, sums, t)
+            else:
+                _settle(board, t)
+            tally[ENDED] = POOL_EXHAUSTED
+    if tally[NEXT_LEAVE] <= t:
+        let_leave(board, t)
+
+
+@compiled
+def race_wealth(rows, board, sums, purse, near, rule):  # type: ignore[no-untyped-def]
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
     With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
-    rounds. With a folio of all arms half of the wealth is in portfolios. Returns the rows used.
+    rounds. Returns the rows used.
     """
-    tally = board.tally
     for r in range(rows.shape[0]):
         if not may_go_on(board):
             return r
         t = begin_round(rows, r, board)
-        if folio.log_wealth.size == board.arms.size:
-            absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
-            _invest(rows, r, t, board, sums, folio, rule)
-            if t == folio.renewal[0]:
-                _renew_bets(t, board, folio, rule.scale)
-                folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
         bet_on_all(rows, r, t, board, sums, purse, near, rule)
-        if _judge_wealth(board, sums, purse, folio, rule, t):
-            eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
-        if tally[CANDIDATES] > 1:
-            if rule.epsilon > 0.0 and _leader_near(board, sums, near, rule):
-                tally[ENDED] = WITHIN_EPSILON
-            elif t == rule.pool and all_candidates_queried(board):
-                if rule.signs:
-                    _settle_wins(board, sums, t)
-                else:
-                    _settle(board, t)
-                tally[ENDED] = POOL_EXHAUSTED
-        if tally[NEXT_LEAVE] <= t:
-            let_leave(board, t)
+        end_round(board, sums, near, rule, t, judge_wealth(board, sums, purse, board.means, rule, t))
     return rows.shape[0]
