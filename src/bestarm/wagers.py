@@ -153,6 +153,7 @@ class Leaders(NamedTuple):
     squares: NDArray[np.float64]  # (H, K): A2, the same of Y^2
     against: NDArray[np.float64]  # (H, K): scratch, Y
     behind: NDArray[np.float64]  # (H, K): scratch, the same difference of the sums
+    reach: NDArray[np.float64]  # (K): scratch, the largest bet, and then the wealth of all bets
     scratch: NDArray[np.float64]  # (K)
     order: NDArray[np.int64]  # (K): scratch
     pooled: NDArray[np.float64]  # SQUARES, VARIANCE: Q and V, of differences, averaged over pairs
@@ -180,6 +181,7 @@ def new_leaders(
         squares=np.zeros((H, K)),
         against=np.zeros((H, K)),
         behind=np.zeros((H, K)),
+        reach=np.zeros(K),
         scratch=np.zeros(K),
         order=np.zeros(K, dtype=np.int64),
         pooled=np.zeros(2),

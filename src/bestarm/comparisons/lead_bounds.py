@@ -1,18 +1,18 @@
 """Bounds for leads of bounded rewards that cost the same after any number of rounds.
 
-For the differences ``D_s`` of two arms, scaled to [-1, 1], a bet ``b`` in (0, 1) and numbers ``c_s`` in [-1, 1] that
+For the differences ``D_s`` of two arms, scaled to [-1, 1], a bet ``b`` in (0, 1) and numbers ``c_s`` in [-1, 0] that
 are known before round ``s``,
 
-    ``prod_s exp(b (D_s - y_s) / 2 - psi(b) ((D_s - c_s) / 2)^2)``,   ``psi(b) = -log(1 - b) - b``,
+    ``prod_s exp(b (D_s - y_s) - psi(b) (D_s - c_s)^2)``,   ``psi(b) = -log(1 - b) - b``,
 
 is a supermartingale if ``y_s`` is at least the mean of ``D_s`` given the past (Fan, Grama, Liu 2015; Howard, Ramdas,
-McAuliffe, Sekhon 2021). It depends on three sums, which are kept of every pair that was asked for. A lower bound for
+McAuliffe, Sekhon 2021). It depends on a few sums, which are kept of every pair that was asked for. A lower bound for
 the mean follows from each bet in closed form, and the best of them holds if the level is divided by their number: see
 ``docs/theory.md``.
 """
 
 from dataclasses import dataclass
-from math import inf, log
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +25,23 @@ PSI = -np.log1p(-BETS) - BETS
 
 @dataclass
 class LeadSums:
-    """What the bound for the lead of one arm over another depends on, for the rounds so far."""
+    """What the bounds for the lead of one arm over another depend on, for the rounds so far."""
 
     n_rounds: int = 0
     sum: float = 0.0  # of D_s
     ahead: float = 0.0  # of D_s - y_s where the mean is 0
     slope: float = 0.0  # how fast that falls with the mean
     squares: float = 0.0  # of D_s - c_s
+    squares_of_reverse: float = 0.0  # the same for -D_s
 
     def add(self, D: NDArray[np.float64], pool: int | None) -> None:
         """Take the differences of further rounds, scaled; their sums do not depend on how rounds are told."""
         rounds = np.arange(self.n_rounds + 1, self.n_rounds + D.size + 1)
         path = _running(self.sum, D)
         before = path[:-1]
-        self.squares = _running(self.squares, (D - before / rounds) ** 2)[-1]
+        centre = before / rounds
+        self.squares = _running(self.squares, (D - np.minimum(centre, 0.0)) ** 2)[-1]
+        self.squares_of_reverse = _running(self.squares_of_reverse, (D - np.maximum(centre, 0.0)) ** 2)[-1]
         if pool is None:
             self.ahead, self.slope = path[-1], float(rounds[-1])
         else:
@@ -47,10 +50,19 @@ class LeadSums:
             self.slope = _running(self.slope, pool / left)[-1]
         self.sum, self.n_rounds = path[-1], int(rounds[-1])
 
-    def lower_bound(self, sign: float, log_threshold: float) -> float:
-        """The lower bound for the mean of ``sign * D``, at the level of this threshold of wealth."""
-        needed = (log_threshold + log(BETS.size) + PSI * self.squares / 4.0) * 2.0 / BETS
-        return float(np.max(sign * self.ahead - needed) / self.slope)
+    def lower_bound(self, log_threshold: float) -> float:
+        """The lower bound for the mean of ``D``, at the level of this threshold of wealth."""
+        return _best_bound(self.ahead, self.squares, self.slope, log_threshold)
+
+    def lower_bound_of_reverse(self, log_threshold: float) -> float:
+        """The same for the mean of ``-D``."""
+        return _best_bound(-self.ahead, self.squares_of_reverse, self.slope, log_threshold)
+
+
+def _best_bound(ahead: float, squares: float, slope: float, log_threshold: float) -> float:
+    """Where the wealth of one of the bets reaches its threshold, for the bet with which that is largest."""
+    needed = (log_threshold + log(BETS.size) + PSI * squares) / BETS
+    return float(np.max(ahead - needed) / slope)
 
 
 def _running(start: float, terms: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -73,8 +85,10 @@ class LeadBounds:
         sign, n = 1.0 if a < b else -1.0, sums.n_rounds
         if n == self._pool:
             return sign * sums.sum / n / self._scale
+        if n == 0:
+            return -1.0 / self._scale
         worst = -1.0 if self._pool is None else (sign * sums.sum - (self._pool - n)) / self._pool
-        bound = sums.lower_bound(sign, log_threshold) if n > 0 else -inf
+        bound = sums.lower_bound(log_threshold) if a < b else sums.lower_bound_of_reverse(log_threshold)
         return min(max(bound, worst), 1.0) / self._scale
 
     def _of(self, a: int, b: int) -> LeadSums:

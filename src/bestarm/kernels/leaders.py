@@ -53,34 +53,46 @@ def _reach(t, risked, variance):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _bet(t, n, leaders, rule):  # type: ignore[no-untyped-def]
-    """Multiply the wealth of every bet on leaders by ``1 + lambda (Y - y)``, and spread a share of it over the bets."""
+def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
+    """Multiply the wealth of one bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
     left = rule.pool - t + 1.0
     stretch = rule.pool / left if rule.pool > 0 else 1.0
-    share = SHARE / t
+    bet, wealth, choice, reach = stretch * leaders.bets[k], leaders.wealth[k], leaders.choice[k], leaders.reach
     for c in range(n):
-        reach = stretch * _reach(t, leaders.risked[c], leaders.pooled[VARIANCE])
-        total = 0.0
-        for k in range(leaders.bets.size):
-            h = leaders.choice[k, c]
-            if h >= 0:
-                y = -rule.zone if rule.pool == 0 else -(rule.pool * rule.zone + leaders.behind[h, c]) / left
-                if y < IMPOSSIBLE:
-                    leaders.wealth[k, c] = np.inf
-                else:
-                    most = rule.cap / (1.0 + y) if y > -1.0 else np.inf
-                    bet = min(stretch * leaders.bets[k], most, reach)
-                    leaders.wealth[k, c] *= 1.0 + bet * (leaders.against[h, c] - y)
-            total += leaders.wealth[k, c]
-        if total < EXHAUSTED:
-            total = 0.0
-        if total < np.inf:
-            for k in range(leaders.bets.size):
-                leaders.wealth[k, c] = (1.0 - share) * leaders.wealth[k, c] + share * leaders.weights[k] * total
-        leaders.total[leaders.arms[c]] = total
+        h = choice[c]
+        if h < 0:
+            continue
+        y = -rule.zone if rule.pool == 0 else -(rule.pool * rule.zone + leaders.behind[h, c]) / left
+        if y < IMPOSSIBLE:
+            wealth[c] = np.inf
+        else:
+            most = rule.cap / (1.0 + y) if y > -1.0 else np.inf
+            wealth[c] *= 1.0 + min(bet, most, stretch * reach[c]) * (leaders.against[h, c] - y)
+
+
+@compiled
+def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
+    """One round of all bets; then a share of the wealth is spread over them, and what was risked is counted."""
+    V, share, total = leaders.pooled[VARIANCE], SHARE / t, leaders.reach
+    for c in range(n):
+        leaders.reach[c] = _reach(t, leaders.risked[c], V)
+    for k in range(leaders.bets.size):
+        _bet(k, t, n, leaders, rule)
+    for c in range(n):
         h = leaders.choice[0, c]
         if h >= 0:
             leaders.risked[c] += leaders.against[h, c] ** 2
+        total[c] = 0.0
+    for k in range(leaders.bets.size):
+        for c in range(n):
+            total[c] += leaders.wealth[k, c]
+    for c in range(n):
+        total[c] = total[c] if total[c] >= EXHAUSTED else 0.0
+        leaders.total[leaders.arms[c]] = total[c]
+    for k in range(leaders.bets.size):
+        for c in range(n):
+            if total[c] < np.inf:
+                leaders.wealth[k, c] = (1.0 - share) * leaders.wealth[k, c] + share * leaders.weights[k] * total[c]
 
 
 @compiled
@@ -119,7 +131,7 @@ def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
         n_sizes = _averages_ahead(rewards, n, leaders.sizes, leaders.against)
         if rule.pool > 0:
             _averages_ahead(leaders.sums, n, leaders.sizes, leaders.behind)
-        _bet(t, n, leaders, rule)
+        _bet_all(t, n, leaders, rule)
         leaders.counts[SEEN] += 1
     _learn(t, n, n_sizes, leaders)
 
