@@ -115,11 +115,11 @@ def laws(given: argparse.Namespace) -> None:
         for kind in ("coins", "five values", "beta", "skewed"):
             for K in (2, 10, 50, 200):
                 for correlation in (0.0, 0.5, 0.9, 0.99) if K == 10 else (0.5,):
-                    means = 0.6 - 0.2 * np.arange(K) / max(K - 1, 9)
+                    means: Matrix = 0.6 - 0.2 * np.arange(K, dtype=np.float64) / max(K - 1, 9)
                     law = copula(means, equal(K, correlation), kind, rng)
                     yield f"{kind}, K = {K}, correlation {correlation:g}", TableArms(law), Betting(), _leaders(None)
         for n in (8, 4):
-            law = copula(0.7 - 0.02 * np.arange(16), clusters(16, n), "coins", rng)
+            law = copula(np.linspace(0.7, 0.4, 16), clusters(16, n), "coins", rng)
             yield f"coins, 16 arms in {n} clusters", TableArms(law), Betting(), _leaders(None)
         for kind in ("coins", "beta"):
             yield f"{kind}, 30 near-copies of a rival", TableArms(near_copies(kind, rng)), Betting(), _leaders(None)
@@ -159,7 +159,7 @@ def _used(K: int, mean: float, kind: str, pool: int | None, given: argparse.Name
         game = algorithm.start(K)
         game.play(rows[: n_rounds - 1])
         out += 0 not in game.candidates
-    return out / given.games
+    return out / int(given.games)
 
 
 def power(given: argparse.Namespace) -> None:
