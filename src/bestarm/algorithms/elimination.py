@@ -130,6 +130,13 @@ class EliminationGame(Game):
         """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept."""
         return self.evidence.lead_bound(check_arm(a, self.n_arms), check_arm(b, self.n_arms), simultaneous)
 
+    @property
+    def regret_bound(self) -> float | None:
+        """How much better than `best` any arm can still be, with probability at least ``1 - delta``, at all times."""
+        best = self.best
+        smallest = self.evidence.smallest_lead_bound(best, [arm for arm in self.candidates if arm != best])
+        return None if smallest is None else max(0.0, -smallest)
+
     def lead_seen(self, a: int, b: int) -> float:
         """By how much arm a is ahead of arm b on the rounds that both shared."""
         seen = self.evidence.lead(check_arm(a, self.n_arms), check_arm(b, self.n_arms))

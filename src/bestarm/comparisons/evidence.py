@@ -58,6 +58,12 @@ class Evidence(ABC):
         """
         return None
 
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float | None:
+        """The smallest of the bounds for the leads of arm a over others, each at the level of one test."""
+        bounds = [self.lead_bound(a, b, simultaneous=False) for b in others]
+        known = [bound for bound in bounds if bound is not None]
+        return min(known, default=np.inf) if len(known) == len(bounds) else None
+
     def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float | None:
         """In which round an arm would be out if the two arms had these rewards, but on items of their own.
 

@@ -139,13 +139,24 @@ class WealthEvidence(Evidence):
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
         """A lower confidence bound for the lead of arm a over arm b: the wealth of the bets rules out smaller leads."""
+        return self._lead_bound(a, b, simultaneous)
+
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
+        """The smallest of several such bounds: one look tells of most that they are not smaller than another."""
+        smallest, means = np.inf, dict(zip(self.board.arms.tolist(), self.board.means.tolist(), strict=True))
+        for b in sorted(others, key=lambda arm: -means[arm]):
+            smallest = min(smallest, self._lead_bound(a, b, False, smallest))
+        return smallest
+
+    def _lead_bound(self, a: int, b: int, simultaneous: bool, most: float = np.inf) -> float:
+        """A bound, of which nobody needs to know by how much it is above the most."""
         differences, K = self._differences(a, b), self.board.arms.size
         if differences.size == 0:
             return -1.0 / self._betting.scale
         if differences.size == self._betting.pool:
             return float(differences.mean())
         log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
-        return self._betting.lower_bound(differences, float(log_threshold))
+        return self._betting.lower_bound(differences, float(log_threshold), most)
 
     def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
         """In which round the expected wealth of bets on independent differences would be enough.

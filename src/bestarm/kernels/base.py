@@ -147,9 +147,8 @@ def _move_behind(board, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def may_go_on(board):  # type: ignore[no-untyped-def]
+def may_go_on(tally, limits):  # type: ignore[no-untyped-def]
     """Whether there is another round: the game is undecided and the budget allows it."""
-    tally, limits = board.tally, board.limits
     return (
         tally[CANDIDATES] > 1
         and tally[ENDED] == GOING_ON

@@ -7,12 +7,12 @@ of ``Y`` and ``Y^2`` by ``m``, ``Q`` and ``V`` the pooled sum of squares and var
 
 import numpy as np
 
-from bestarm.board import QUERIED
+from bestarm.board import NEXT_LEAVE, QUERIED
 from bestarm.kernels.base import may_go_on
-from bestarm.kernels.bets import IMPOSSIBLE, bet_on_all
+from bestarm.kernels.bets import IMPOSSIBLE
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.moments import begin_round
-from bestarm.kernels.wealth import end_round, judge_wealth
+from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
 from bestarm.wagers import COLUMNS, RENEWAL, SEEN, SQUARES, VARIANCE
 
 SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
@@ -263,19 +263,23 @@ def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
 @compiled
 def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore[no-untyped-def]
     """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used."""
+    tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
+    deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, leaders.total
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(tally, limits):
             return r
-        t = begin_round(rows, r, board)
+        t = begin_round(rows, r, tally, arms, means, deviation)
         bet_on_leaders(rows, r, t, leaders, rule)
         if rule.zone > 0.0:
             _protect_leader(board, leaders)
         if rule.paired:
-            bet_on_all(rows, r, t, board, sums, purse, near, rule)
-        found = judge_wealth(board, sums, purse, leaders.total, rule, t)
+            bet_on_pairs(rows, r, t, tally[QUERIED], arms, bar, sums, deviation, rule, purse, near)
+        found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
         if found:
+            mark_beaten(board, sums, row_of, total, wealth, rule, t)
             _name_leaders(board, leaders, t)
-        end_round(board, sums, near, rule, t, found)
+        if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
+            end_round(board, sums, near, rule, t, found)
         if found or t + 1 >= leaders.counts[RENEWAL]:
             leaders.failing[:] = False
             renew_leaders(t, board, leaders, rule.zone)

@@ -4,47 +4,60 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.bets import bet_on_all
+from bestarm.kernels.bets import add_differences, bet_on_all
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.moments import begin_round
 
 
 @compiled
-def _wealth_on_pairs(i, board, sums, purse, zone):  # type: ignore[no-untyped-def]
-    """The wealth of all bets on pairs against an arm, and on whom most of it was made.
+def bet_on_pairs(rows, r, t, m, arms, bar, sums, differences, rule, purse, near):  # type: ignore[no-untyped-def]
+    """One round of bets on all pairs, and with epsilon of those that show who is near."""
+    bet_on_all(rows, r, t, -rule.zone, m, arms, bar, sums, differences, rule, purse)
+    if rule.epsilon > 0.0:
+        bet_on_all(rows, r, t, -rule.epsilon, m, arms, bar, sums, differences, rule, near)
+    add_differences(rows, r, m, arms, bar, sums, differences, rule)
 
-    With a zone only arms that are ahead on the rounds they share count, ties by number.
+
+@compiled
+def _wealth_against(i, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
+    """The summed wealth of the bets against an arm, and on whom most of that on pairs was made.
+
+    ``single`` is the wealth against each arm that is not on pairs, where the rule has any. With a zone only pairs with
+    arms that are ahead on the rounds they share count, ties by number.
     """
-    row, summed, by = purse.row_of[i], 0.0, -1
-    for j in range(board.arms.size):
+    zone, by = rule.zone, -1
+    summed = rule.single * single[i] if rule.single > 0.0 else 0.0
+    if not rule.paired:
+        return summed, by
+    row = row_of[i]
+    for j in range(sums.shape[0]):
         if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
-            summed += purse.total[row, j]
-            if by < 0 or purse.total[row, j] > purse.total[row, by]:
+            summed += total[row, j]
+            if by < 0 or total[row, j] > total[row, by]:
                 by = j
     return summed, by
 
 
 @compiled
-def judge_wealth(board, sums, purse, single, rule, t):  # type: ignore[no-untyped-def]
-    """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
-
-    ``single`` is the wealth against each arm that is not on pairs, where the rule has any.
-    """
+def any_beaten(m, arms, bar, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
+    """Whether the summed wealth has reached the threshold against any candidate."""
     found = False
+    for a in range(m):
+        if bar[a] == 0.0:
+            summed, _ = _wealth_against(arms[a], sums, row_of, total, single, rule)
+            found |= summed >= rule.threshold
+    return found
+
+
+@compiled
+def mark_beaten(board, sums, row_of, total, single, rule, t):  # type: ignore[no-untyped-def]
+    """Mark every candidate against which the summed wealth has reached the threshold."""
     for a in range(board.tally[QUERIED]):
         i = board.arms[a]
-        if board.bar[a] > 0.0:
-            continue
-        summed, by = 0.0, -1
-        if rule.single > 0.0:
-            summed = rule.single * single[i]
-        if rule.paired:
-            on_pairs, by = _wealth_on_pairs(i, board, sums, purse, rule.zone)
-            summed += on_pairs
-        if summed >= rule.threshold:
-            mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
-            found = True
-    return found
+        if board.bar[a] == 0.0:
+            summed, by = _wealth_against(i, sums, row_of, total, single, rule)
+            if summed >= rule.threshold:
+                mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
 
 
 @compiled
@@ -138,10 +151,16 @@ def race_wealth(rows, board, sums, purse, near, rule):  # type: ignore[no-untype
     With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
     rounds. Returns the rows used.
     """
+    tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
+    deviation, row_of, total = board.deviation, purse.row_of, purse.total
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(tally, limits):
             return r
-        t = begin_round(rows, r, board)
-        bet_on_all(rows, r, t, board, sums, purse, near, rule)
-        end_round(board, sums, near, rule, t, judge_wealth(board, sums, purse, board.means, rule, t))
+        t = begin_round(rows, r, tally, arms, means, deviation)
+        bet_on_pairs(rows, r, t, tally[QUERIED], arms, bar, sums, deviation, rule, purse, near)
+        found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, means, rule)
+        if found:
+            mark_beaten(board, sums, row_of, total, means, rule, t)
+        if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
+            end_round(board, sums, near, rule, t, found)
     return rows.shape[0]

@@ -174,6 +174,13 @@ def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
         begun = number
 
 
+def at_rest(game: Game) -> Game:
+    """A game that is not played further, without what only that would need."""
+    if isinstance(game, EliminationGame):
+        game.evidence.rest()
+    return game
+
+
 def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:
     """Race on scores that are all there already, one row per round, to the end or until the budget is spent.
 
