@@ -77,6 +77,13 @@ def test_independent_arms_have_the_characteristic_time(n_arms: int) -> None:
     below(bound, KL * characteristic_time(means, variances))
 
 
+@pytest.mark.parametrize("lead", [1e-4, 1e-3, 0.1])
+def test_leads_may_differ_by_much(lead: float) -> None:
+    means = np.array([0.0, 1.0 - lead, 1.0])
+    bound = gaussian_lower_bound(GaussianArms(means, np.eye(3)), DELTA)
+    below(bound, KL * characteristic_time(means, np.ones(3)))
+
+
 @pytest.mark.parametrize(("correlation", "queries"), [(0.0, 2430), (0.5, 1253), (0.7, 756), (0.9, 253)])
 def test_figure1_left(correlation: float, queries: int) -> None:
     assert round(gaussian_lower_bound(equicorrelated_arms(10, correlation), DELTA)) == queries
@@ -204,7 +211,12 @@ def test_refusals(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arms", [equicorrelated_arms(5, 1 - 1e-10), GaussianArms([1e6, 1e6 - 1e-5, 0.0], 1e4 * np.eye(3))]
+    "arms",
+    [
+        equicorrelated_arms(5, 1 - 1e-10),
+        GaussianArms([1e6, 1e6 - 1e-5, 0.0], 1e4 * np.eye(3)),
+        GaussianArms([0.0, 1e-160], np.eye(2)),
+    ],
 )
 def test_what_cannot_be_certified_is_an_error(arms: GaussianArms) -> None:
     with pytest.raises(BestarmError, match="the lower bound cannot be computed: the covariance is nearly singular"):
@@ -219,14 +231,19 @@ def test_a_solver_that_gives_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_solver_that_is_wrong_is_never_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever weights and prices it returns, the value is a lower bound, or an error."""
-    true, solve = gaussian_lower_bound(equicorrelated_arms(4, 0.5), DELTA), design.cheapest_design
+    arms = equicorrelated_arms(4, 0.5)
+    true = gaussian_lower_bound(arms, DELTA)
 
     def wrong(*problem: Any) -> tuple[Floats, Floats]:
-        weights, prices = solve(*problem)
-        return 0.9 * weights + 1e-4, 5.0 * prices * [1.0, 1.0, 1.0002]
+        weights, prices = design.cheapest_design(*problem)
+        return 0.9 * weights + 1e-4, prices * by
 
     monkeypatch.setattr(gaussian, "cheapest_design", wrong)
-    assert gaussian_lower_bound(equicorrelated_arms(4, 0.5), DELTA) <= true * (1 + 1e-5)
+    by = np.array([5.0, 5.0, 5.001])
+    assert gaussian_lower_bound(arms, DELTA) <= true * (1 + 1e-5)
+    by = np.array([5.0, 1.0, 1.0])
+    with pytest.raises(BestarmError, match="the lower bound cannot be computed"):
+        gaussian_lower_bound(arms, DELTA)
 
 
 def test_without_clarabel_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,18 +44,26 @@ def gaussian_lower_bound(arms: Arms, delta: float, subsets: Iterable[Sequence[in
 
     """
     check_open_unit("delta", delta)
-    others = suboptimal_arms(arms)
+    covariance, contrasts = _in_units_of_gaps(arms)
     members = _all_sets(arms.n_arms) if subsets is None else _given_sets(subsets, arms.n_arms)
-    gaps = arms.means[arms.best] - arms.means
-    gaps[arms.best] = gaps[others].min()
-    covariance = _regular(arms.covariance) / np.outer(gaps, gaps)  # each arm in units of its gap: numbers of one size
     unit = float(np.max(np.diag(covariance)))
-    contrasts = -np.eye(arms.n_arms)[others]
-    contrasts[:, arms.best] = gaps[arms.best] / gaps[others]
+    if not np.isfinite(unit):
+        raise BestarmError(NOT_SOLVED)
     start = np.arange(len(members)) if subsets is not None else _first_sets(members, nested_sets(arms.means))
     value = _certified_value(_informations(covariance / unit, members), members.sum(axis=1), contrasts, start)
     divergence = 0.0 if delta >= 0.5 else (1.0 - 2.0 * delta) * np.log((1.0 - delta) / delta)
     return float(divergence * unit * value)
+
+
+def _in_units_of_gaps(arms: Arms) -> tuple[Matrix, Matrix]:
+    """The covariance and the contrasts to the best arm, each arm in units of its gap: numbers of one size."""
+    others = suboptimal_arms(arms)
+    gaps = arms.means[arms.best] - arms.means
+    gaps[arms.best] = gaps[others].min()
+    contrasts = -np.eye(arms.n_arms)[others]
+    contrasts[:, arms.best] = gaps[arms.best] / gaps[others]
+    with np.errstate(over="ignore", divide="ignore"):  # of gaps too small to be squared
+        return _regular(arms.covariance) / np.outer(gaps, gaps), contrasts
 
 
 def nested_sets(means: ArrayLike) -> list[list[int]]:
