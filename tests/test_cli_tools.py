@@ -393,7 +393,7 @@ SAID: dict[str, str | tuple[str, ...]] = {
     "module": "c is the best ",
     "mybench": "hybrid is the best on these 300 items ",
     "pilot": "A race on ",
-    "limit": "Portfolio comes closest: it needs ",
+    "limit": "LeaderBetting comes closest: it needs ",
 }
 
 

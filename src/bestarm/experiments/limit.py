@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.arms import Arms, TableArms
-from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, Portfolio, StudentMixture
+from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, LeaderBetting, Portfolio, StudentMixture
 from bestarm.experiments.figure1 import Scenario
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
 from bestarm.simulation import simulate
@@ -60,6 +60,7 @@ class Games:
 def bounded_rules(delta: float) -> dict[str, Algorithm]:
     """The rules for scores in [0, 1] that are measured; another one is one more entry."""
     return {
+        "LeaderBetting": PairwiseBAI(delta, comparison=LeaderBetting()),
         "Betting": PairwiseBAI(delta, comparison=Betting()),
         "Portfolio": ConvexBAI(delta, comparison=Portfolio()),
         "EmpiricalBernstein": PairwiseBAI(delta, comparison=EmpiricalBernstein()),
