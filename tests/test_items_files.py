@@ -64,12 +64,19 @@ def test_sizes_are_checked_while_they_are_read(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_never_ends_is_refused_at_once(tmp_path: Path) -> None:
-    paths = [tmp_path, tmp_path / "absent"]
+    no_file = "is a pipe, a socket or a device: give the path of a file"
+    paths = {tmp_path: "is a folder: give the path of a file"}
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        paths += [tmp_path / "pipe", Path("/dev/zero")]
-    for path in paths:
-        with pytest.raises(ValueError, match=f"there is no file {path}, or it is a directory, a pipe or a device"):
+        paths |= {tmp_path / "pipe": no_file, Path("/dev/zero"): no_file}
+    for path, message in paths.items():
+        with pytest.raises(ValueError, match=f"^{path} {message}$"):
+            read_items(path)
+
+
+def test_a_file_that_is_not_there_is_named_and_what_to_do(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", write(tmp_path, b"x") / "below a file"):
+        with pytest.raises(ValueError, match=f"^there is no file {path}: check its name and its folder$"):
             read_items(path)
 
 

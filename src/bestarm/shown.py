@@ -7,6 +7,7 @@ and emoji of all scripts stay; so do the two joiners that Persian, Indic scripts
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -23,7 +24,7 @@ class _Rule(NamedTuple):
 
 RULES: dict[Target, _Rule] = {
     "name": _Rule(lines=False, longest=200),  # of an arm or an item, within a sentence or a table
-    "path": _Rule(lines=False, longest=1000),
+    "path": _Rule(lines=False, longest=250),  # two of them fit into a sentence
     "failure": _Rule(lines=True, longest=500),  # when it is made, before it is stored
     "message": _Rule(lines=True, longest=2000),  # an error, a warning, a remark
     "page": _Rule(lines=True, longest=5000),  # a sentence, a cell, the points of a curve; the template escapes markup
@@ -63,6 +64,21 @@ def cut_short(text: str, longest: int) -> str:
     """The beginning of a text, on one line, for a message that holds more than this text."""
     said = _escaped(text[: longest + 1], RULES["name"])
     return said if len(said) <= longest else f"{said[: longest - 1]}…"
+
+
+def file_name(path: str | os.PathLike[str]) -> str:
+    """The path of a file or folder in a message."""
+    return shown(os.fspath(path), "path")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, without the path that the system adds to it: the message names that already."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def naming(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """An error of the system that names the path that was given, as it may be shown."""
+    return OSError(error.errno, reason_of(error), file_name(path))
 
 
 def described(value: Any) -> str:

@@ -14,6 +14,7 @@ from bestarm.experiments import compressors as data
 from bestarm.experiments.records import write_picture
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import DemoOrigin
+from bestarm.shown import file_name
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
@@ -52,7 +53,7 @@ def demo(
         )
         result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
         write_picture(result.plot(), picture.path, dpi=150)
-        remark(f"Wrote {store} and {picture.path}.")
+        remark(f"Wrote {file_name(store)} and {file_name(picture.path)}.")
         hint_to_continue(result, store)
         finish(result, shown.as_json, page)
 

@@ -12,8 +12,8 @@ from typing import Any
 from bestarm.inputs.parquet import read_parquet
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.text_files import lines_of, read_text_file
-from bestarm.inputs.texts import counted, file_name, repeated, short
-from bestarm.shown import described
+from bestarm.inputs.texts import counted, repeated, short
+from bestarm.shown import described, file_name
 
 LONGEST_CELL = 2**31 - 1
 ROWS_AT_A_TIME = 200  # more would not stay in the processor's cache, nor out of the garbage collector's sight

@@ -6,7 +6,7 @@ import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,8 +19,8 @@ from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.text_files import lines_of, read_text, read_text_file
-from bestarm.inputs.texts import file_name, short
-from bestarm.shown import described, storable
+from bestarm.inputs.texts import short
+from bestarm.shown import described, file_name, storable
 
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
@@ -72,13 +72,23 @@ def items_in_order(
         return Items("stream", iter(items))
     pool = items if isinstance(items, Sequence) else _listed(items)
     if replace:
-        return Items("drawn", drawn(pool, seed), len(pool), digest(full_text(item) for item in pool))
+        return Items("drawn", drawn(pool, seed), len(pool), _fingerprint(pool))
     if len(pool) < 2:
         raise ValueError(f"items must hold at least two items, got {len(pool)}")
     if groups is not None:
         return _in_groups(pool, groups, seed)
     order = shuffled(len(pool), seed).tolist()
-    return Items("pool", (pool[k] for k in order), len(pool), digest(full_text(item) for item in pool))
+    return Items("pool", (pool[k] for k in order), len(pool), _fingerprint(pool))
+
+
+def _fingerprint(pool: Sequence[Any]) -> str:
+    """The fingerprint of all items; refused if they are not as many as the length of their list says."""
+    numbers = count()
+    fingerprint = digest(full_text(item) for item, _ in zip(islice(pool, len(pool) + 1), numbers, strict=False))
+    if (n_items := next(numbers)) != len(pool):
+        found = "more" if n_items > len(pool) else f"{n_items:,}"
+        raise ValueError(f"items must hold as many items as their length says, {len(pool):,}, but there are {found}")
+    return fingerprint
 
 
 def _in_groups(pool: Sequence[Any], groups: Groups, seed: int) -> Items:
@@ -119,6 +129,8 @@ def full_text(item: Any) -> str:
         return json.dumps(item, sort_keys=True, ensure_ascii=False, default=_not_json)
     except SetError:
         raise
+    except RecursionError as error:
+        raise ValueError("an item is nested too deeply: give its name or number, and look it up in evaluate") from error
     except (TypeError, ValueError):
         return ADDRESS.sub("", repr(item))
 
