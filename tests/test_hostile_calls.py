@@ -1,6 +1,7 @@
 """Values that nobody expects, given to public functions: refused in one sentence that names them."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import bestarm
 from bestarm.algorithms import PairwiseBAI
+from bestarm.arms import clustered_arms
 from bestarm.inputs.tables import score_table
 from bestarm.racing import Record
 
@@ -126,6 +128,16 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: told([0.5], 300),
         ValueError,
         r"^rewards must hold one number for each of the 300 arms asked \(0, 1, 2, .*…, got shape \(1,\)$",
+    ),
+    "clusters counted in a byte": (
+        lambda: clustered_arms(256, np.uint8(200)),  # type: ignore[arg-type]
+        ValueError,
+        "^n_clusters must divide n_arms, got 200 clusters for 256 arms$",
+    ),
+    "a setting that cannot be compared": (
+        lambda: race(algorithm=PairwiseBAI(0.1), delta=Decimal("sNaN"), bounds=None),
+        ValueError,
+        r"^delta is Decimal\('sNaN'\) here and 0.1 in PairwiseBAI\(0.1\): give it in one place$",
     ),
     "rows that are none": (
         lambda: Record.of_rows([(1, "x", 2)], np.ma.masked_array([1.0, 2.0], [True, False]), 1),  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     if isinstance(frame, ScoreTable) or names is None or groups not in names:
         have = "without names" if names is None else first_names([legible(str(name)) for name in names])
         raise ValueError(f"groups must name a column of the table, got {described(groups)} (its columns: {have})")
-    labels = frame[groups]
+    labels = frame[names[names.index(groups)]]
     table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
     plain = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
     return ScoreTable(table.arms, table.items, table.scores, tuple(plain))
