@@ -133,6 +133,10 @@ class Record:
         asked = self._n_asked[:last]
         return sum(asked) if sizes is None else sum(n * size for n, size in zip(asked, sizes, strict=False))
 
+    def n_rows(self, last: int) -> int:
+        """How many scores and failures there are in the rounds up to the last."""
+        return self._ends[last]
+
     def open(self, item: str, arms: Sequence[int]) -> int:
         """Add a round; returns the place of its first score."""
         first = len(self._scores)
