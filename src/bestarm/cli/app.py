@@ -15,6 +15,7 @@ import typer
 
 import bestarm
 from bestarm.cli.outputs import WantedFile
+from bestarm.cli.preparing import preparation_said
 from bestarm.cli.signals import INTERRUPTED, ended_in_order
 from bestarm.cli.streams import HarmlessGroup, remark, results, say, say_json
 from bestarm.racing.result import RaceResult
@@ -97,9 +98,9 @@ def as_typed(message: str) -> str:
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
+def clear_errors(quiet: bool = False) -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
-    with ended_in_order(), warnings.catch_warnings():
+    with ended_in_order(), preparation_said(quiet), warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:

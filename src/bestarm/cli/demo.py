@@ -33,7 +33,7 @@ def demo(
     Nothing is downloaded; the race is stored, so that it can be stopped with Ctrl-C and continued by the same command.
     """
     store = output / "race.sqlite"
-    with clear_errors():
+    with clear_errors(shown.quiet):
         check_delta(delta)
         check_seed(seed)
         output.mkdir(parents=True, exist_ok=True)
