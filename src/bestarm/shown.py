@@ -163,8 +163,10 @@ def _escape(letter: str) -> str:
 
 def _in_json(found: re.Match[str]) -> str:
     """Inside a string of JSON; line breaks are between strings, those inside of them were escaped before."""
+    if found[0] == "\n":
+        return "\n"
     units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "\n" if found[0] == "\n" else "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
+    return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
 
 
 def in_ascii(document: str) -> str:
