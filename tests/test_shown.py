@@ -66,6 +66,7 @@ def test_letters_of_all_languages_stay(text: str) -> None:
         ("a\u3164\u115f\u2800\xadb\u034f\uffa0", r"a\u3164\u115f\u2800\xadb\u034f\uffa0"),
         ("\u200da\u200d é\u200d\u200d", "\\u200da\\u200d é\u200d\\u200d"),
         ("\ufe0fa\ufe0f\ufe0f \ufe0f\u200d", "\\ufe0fa\ufe0f\\ufe0f \\ufe0f\\u200d"),
+        ("𑀓" + "\U00011038" * 9 + "𑀓" * 10, "𑀓" + "\U00011038" * 8 + r"\U00011038" + "𑀓" * 10),
         ("e" + "\u0301" * 10, "e" + "\u0301" * 8 + r"\u0301\u0301"),
     ],
 )

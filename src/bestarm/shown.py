@@ -64,8 +64,8 @@ FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
 
 def shown(text: str, target: Target) -> str:
     """A text as its target may show it; what was shown once stays as it is."""
-    if target == "json":
-        return STEERING.sub(lambda found: found[0] if _belongs(found) else _in_json(found), text)
+    if target == "json":  # line breaks are between strings: those inside of them were escaped before
+        return STEERING.sub(lambda found: found[0] if found[0] == "\n" or _belongs(found) else _in_json(found), text)
     rule = RULES[target]
     said = text.replace("\r\n", "\n") if rule.lines else text
     said = _escaped(said, rule) if rule.longest is None else _cut(said, rule, rule.longest)
@@ -145,13 +145,22 @@ def _belongs(found: re.Match[str]) -> bool:
 
 @cache
 def _crowds() -> re.Pattern[str]:
-    """More marks in a row than a letter has; all of them, but for planes without any."""
-    marks = (chr(k) for k in range(0x300, 0x20000) if unicodedata.category(chr(k)) in ("Mn", "Me"))
-    return re.compile(f"[{''.join(marks)}]{{{MOST_MARKS + 1},}}")
+    """What may be more marks in a row than a letter has: above U+FFFF anything, as long classes of these are slow."""
+    marks = "".join(chr(k) for k in range(0x300, 0x10000) if _is_mark(chr(k)))
+    return re.compile(f"[{marks}\U00010000-\U0010ffff]{{{MOST_MARKS + 1},}}")
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Mn", "Me")
 
 
 def _thinned(found: re.Match[str]) -> str:
-    return found[0][:MOST_MARKS] + "".join(map(_escape, found[0][MOST_MARKS:]))
+    """The same with escapes for the marks that are too many."""
+    in_a_row, said = 0, []
+    for letter in found[0]:
+        in_a_row = in_a_row + 1 if _is_mark(letter) else 0
+        said.append(letter if in_a_row <= MOST_MARKS else _escape(letter))
+    return "".join(said)
 
 
 def _escape(letter: str) -> str:
@@ -162,9 +171,7 @@ def _escape(letter: str) -> str:
 
 
 def _in_json(found: re.Match[str]) -> str:
-    """Inside a string of JSON; line breaks are between strings, those inside of them were escaped before."""
-    if found[0] == "\n":
-        return "\n"
+    """A character inside a string of JSON."""
     units = found[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
 
