@@ -391,7 +391,7 @@ FAULTS = (
     Fault(
         "an algorithm is used although delta says otherwise",
         "inputs/options.py",
-        "if given is not None and given != own:",
+        "if given is not None and not (is_real(given) and given == own):",
         "if given is not None and own is None:",
         ("test_choosing.py",),
     ),
@@ -534,5 +534,33 @@ FAULTS = (
         "finally:  # nor does a result that cannot be printed",
         "except ValueError:\n        raise\n    else:",
         ("test_writing.py",),
+    ),
+    Fault(
+        "letters that nobody sees are shown as they are",
+        "shown.py",
+        'HIDDEN = f"{CONTROLS}{UNSEEN}{JOINERS}{SELECTORS}"',
+        'HIDDEN = f"{CONTROLS}{JOINERS}{SELECTORS}"',
+        ("test_shown.py",),
+    ),
+    Fault(
+        "rounds without their scores are played to the end",
+        "racing/replay.py",
+        "if game.n_queries > record.n_rows(game.n_rounds):",
+        "if game.n_queries > 10 * record.n_rows(game.n_rounds):",
+        ("test_strangers.py",),
+    ),
+    Fault(
+        "a file says how seldom combinations are looked for",
+        "racing/stored_values.py",
+        'share = min(getattr(algorithm, "check_growth", 1.0) - 1.0, LARGEST_SHARE)',
+        'share = getattr(algorithm, "check_growth", 1.0) - 1.0',
+        ("test_strangers.py",),
+    ),
+    Fault(
+        "a list of items that lies about its length is raced",
+        "inputs/items.py",
+        "if (n_items := next(numbers)) != len(pool):",
+        "if (n_items := next(numbers)) > len(pool):",
+        ("test_hostile_calls.py",),
     ),
 )

@@ -481,7 +481,7 @@ BAD_RUNS: dict[str, tuple[list[Any], str]] = {
         "arms must have different names, but 'low' appears more than once",
     ),
     "no items file": (["--items", "absent.txt"], "absent.txt"),
-    "items are a folder": (["--items", "."], "directory"),
+    "items are a folder": (["--items", "."], "is a folder: give the path of a file"),
     "items are no text": (["--items", "latin.txt"], "latin.txt"),
     "no items": (["--items", "empty.txt"], "items must hold at least two items, got 0"),
     "one item": (["--items", "one.txt"], "items must hold at least two items, got 1"),
@@ -545,7 +545,10 @@ def test_files_that_hold_no_race_are_neither_shown_nor_resumed(command: str, fol
     write_bad_files(folder)
     (folder / "nothing.sqlite").touch()
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    refused(bestarm_cli(command, "absent.sqlite"), "there is no race in absent.sqlite: the file does not exist")
+    refused(
+        bestarm_cli(command, "absent.sqlite"),
+        "there is no race in absent.sqlite: the file does not exist; check its name and its folder",
+    )
     refused(bestarm_cli(command, "items.txt"), "items.txt is not a race of bestarm")
     refused(bestarm_cli(command, "other.sqlite"), "other.sqlite is a database, but not a race of bestarm")
     refused(bestarm_cli(command, "nothing.sqlite"), "there is no race in nothing.sqlite: the file is empty")

@@ -464,7 +464,7 @@ BAD_CALLS = {
     "plan pilot.csv --n-items 1": "--n-items must be a whole number of at least 2, got 1",
     "plan pilot.csv --max-evaluations 1": "--max-evaluations must allow for one round of all 3 arms, got 1",
     "plan pilot.csv --repetitions 1": "--repetitions must be a whole number of at least 10, got 1",
-    "report absent.sqlite": "there is no race in absent.sqlite: the file does not exist",
+    "report absent.sqlite": "there is no race in absent.sqlite: the file does not exist; check its name and its folder",
     "report scores.csv": "scores.csv is not a race of bestarm",
 }
 

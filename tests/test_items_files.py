@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bestarm import AssumptionWarning
 from bestarm.inputs import items
 from bestarm.inputs.items import read_items
 
@@ -54,7 +55,7 @@ def test_what_is_no_text(content: bytes, message: str, tmp_path: Path, monkeypat
 def test_sizes_are_checked_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(items, "MOST_BYTES", 100)
     monkeypatch.setattr(items, "MOST_LINES", 10)
-    assert len(read_items(write(tmp_path, b"x\n" * 10))) == 10
+    assert len(read_items(write(tmp_path, b"\n".join(b"%d" % k for k in range(10)) + b"\n"))) == 10
     for path in (write(tmp_path, b"x\n" * 11), pipe_in(b"x\r" * 11, monkeypatch)):
         with pytest.raises(ValueError, match="must hold at most 10 lines, one per item"):
             read_items(path)
@@ -64,12 +65,26 @@ def test_sizes_are_checked_while_they_are_read(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_never_ends_is_refused_at_once(tmp_path: Path) -> None:
-    paths = [tmp_path, tmp_path / "absent"]
+    no_file = "is a pipe, a socket or a device: give the path of a file"
+    paths = {tmp_path: "is a folder: give the path of a file"}
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        paths += [tmp_path / "pipe", Path("/dev/zero")]
-    for path in paths:
-        with pytest.raises(ValueError, match=f"there is no file {path}, or it is a directory, a pipe or a device"):
+        paths |= {tmp_path / "pipe": no_file, Path("/dev/zero"): no_file}
+    for path, message in paths.items():
+        with pytest.raises(ValueError, match=f"^{path} {message}$"):
+            read_items(path)
+
+
+def test_items_that_are_repeated_are_kept_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = r"repeats 2 items \(the first: 'b'\): each counts as often as it is listed, so list it once"
+    for path in (write(tmp_path, b"a\nb\nb\nc\n\na\n"), pipe_in(b"a\nb\nb\nc\n\na\n", monkeypatch)):
+        with pytest.warns(AssumptionWarning, match=said):
+            assert read_items(path) == ["a", "b", "b", "c", "a"]
+
+
+def test_a_file_that_is_not_there_is_named_and_what_to_do(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", write(tmp_path, b"x") / "below a file"):
+        with pytest.raises(ValueError, match=f"^there is no file {path}: check its name and its folder$"):
             read_items(path)
 
 

@@ -126,6 +126,20 @@ def test_code_that_cannot_be_kept_is_run_all_the_same(monkeypatch: pytest.Monkey
     assert not list(tmp_path.rglob("*.nbc"))
 
 
+def test_what_is_compiled_is_logged_and_what_was_kept_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+
+    def one_more(x: int) -> int:
+        return x + 1
+
+    with caplog.at_level("INFO", "bestarm.kernels"):
+        for _ in range(2):
+            assert compiled(one_more)(1) == 2
+    assert [record.message for record in caplog.records] == ["compiling one_more"]
+
+
 AT_ONCE = """
 import threading
 import numpy as np

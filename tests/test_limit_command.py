@@ -71,7 +71,14 @@ def test_the_text_says_who_comes_closest_and_what_the_limits_are(table: Path) ->
     text = said(run(table, *FEW))
     assert " comes closest: it needs " in text
     assert "a yardstick and no lower bound for every rule" in text
-    for name in ("LeaderBetting", "Betting", "Portfolio", "EmpiricalBernstein", "oracle with union", "oracle without union"):
+    for name in (
+        "LeaderBetting",
+        "Betting",
+        "Portfolio",
+        "EmpiricalBernstein",
+        "oracle with union",
+        "oracle without union",
+    ):
         assert name in text
 
 

@@ -456,7 +456,7 @@ def test_report_writes_the_page_of_a_race_on_disk(folder: Path, name: str) -> No
 
 
 BAD = {
-    "absent.sqlite -o page.html": "there is no race in absent.sqlite: the file does not exist",
+    "absent.sqlite -o page.html": "the file does not exist; check its name and its folder",
     "text.txt -o page.html": "text.txt is not a race of bestarm",
     "cut.sqlite -o page.html": "cut.sqlite",
     "race.sqlite -o absent/page.html": "absent",

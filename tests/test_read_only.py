@@ -6,29 +6,16 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bestarm import Race, StoreError, load_result
+from rights import nobody
 from small_race import run, share
 
 ARMS = ("low", "mid", "high")
-
-
-@contextmanager
-def nobody() -> Iterator[None]:
-    """Without the rights of root, whom no permission binds."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def tell_rounds(contest: Race[Any], n_rounds: int) -> None:

@@ -1,5 +1,4 @@
 import math
-import os
 import resource
 import shutil
 import sqlite3
@@ -16,6 +15,7 @@ from bestarm import Race, StoreError, load_result, race
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.comparisons import StudentMixture
 from killing import ARMS, outcome, quick, score, share, stored_scores
+from rights import nobody
 
 ALL = list(ARMS)
 
@@ -35,19 +35,6 @@ def files_up_to(n_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@contextmanager
-def nobody() -> Iterator[None]:
-    """Without the rights of root, whom no permission binds."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evaluated(tmp_path: Path) -> None:

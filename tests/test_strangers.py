@@ -1,6 +1,7 @@
 """Files that somebody else made: nothing in them is run, and whatever they say, they are shown or refused."""
 
 import json
+import math
 import os
 import socket
 import sqlite3
@@ -15,10 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from bestarm import Race, StoreError, load_result
+from bestarm.algorithms import ConvexBAI, PairwiseBAI
+from bestarm.algorithms.elimination import EliminationGame
 from bestarm.cli import app
+from bestarm.comparisons import ConvexBernstein
+from bestarm.inputs.plain import encode
 from bestarm.racing import sqlite_file, sqlite_limits, sqlite_store
 from bestarm.racing.sqlite_file import SCHEMA
 from bestarm.racing.sqlite_store import read_store
+from bestarm.racing.stored_values import MOST_WORK, check_work
 from small_race import run, share
 
 
@@ -251,6 +257,45 @@ def test_very_many_arms_are_refused_before_they_take_memory(store: Path) -> None
         StoreError, match=r"20,000 arms with this comparison takes \d+\.\d GiB of memory: to show it .* give large=True"
     ):
         load_result(store)
+
+
+def test_very_many_arms_against_combinations_are_refused_before_they_take_time(store: Path) -> None:
+    convex = encode(ConvexBAI(0.05, comparison=ConvexBernstein(), check_growth=1.0))
+    put(store, "algorithm", convex)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        (begun,) = connection.execute("SELECT count(*) FROM arms").fetchone()
+        connection.executemany("INSERT INTO arms VALUES (?, ?)", ((k, f"arm {k}") for k in range(begun, 2_500)))
+    with pytest.raises(StoreError, match=r"2,500 arms with combinations .* takes minutes: .* give large=True"):
+        load_result(store)
+
+
+@pytest.mark.parametrize("share", [1.0, 1.005, 1.05, 1e9])
+def test_the_work_against_combinations_is_that_of_the_looks(share: float) -> None:
+    algorithm, n_rounds = ConvexBAI(0.05, comparison=ConvexBernstein(), check_growth=share), 20_000
+    step, looks, t = min(share, 1.1), 0, 1
+    while t <= n_rounds:
+        looks, t = looks + 1, max(t + 1, math.ceil(step * t))
+    most = round((MOST_WORK / looks) ** (1 / 3))
+    check_work(algorithm, round(0.9 * most), n_rounds)
+    with pytest.raises(ValueError, match="takes minutes"):
+        check_work(algorithm, round(1.1 * most), n_rounds)
+    check_work(PairwiseBAI(0.05), 10**6, n_rounds)
+
+
+def test_rounds_without_their_scores_are_not_played_to_the_end(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestarm.racing.replay.BLOCK", 4)
+    played, play = [], EliminationGame.play
+
+    def counted(game: EliminationGame, rows: Any) -> int:
+        played.append(len(rows))
+        return play(game, rows)
+
+    monkeypatch.setattr(EliminationGame, "play", counted)
+    edit(store, "DELETE FROM scores WHERE round > 2 AND arm < 2")
+    edit(store, "UPDATE rounds SET asked = 1 WHERE round > 2")
+    with pytest.raises(StoreError, match="scores are missing"):
+        load_result(store)
+    assert sum(played) <= 4
 
 
 def test_a_round_far_away_is_refused_before_it_takes_memory(store: Path) -> None:

@@ -3,7 +3,7 @@
 import inspect
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,8 @@ def targets(folder: Path) -> list[Target]:
             "race_of",
             lambda luck, function, **o: bestarm.race(function, progress=False, **o),
             names | {"function": (len, None, "x", 5, lambda a, b: 0.5)} | {"max_evaluations": (9,)},
-            OPTIONS,
+            {name: values for name, values in OPTIONS.items() if name != "max_evaluations"},
+            fixed=("max_evaluations",),  # nobody presses Ctrl-C
         ),
         Target("Race", race_told, names, OPTIONS, (RuntimeError,)),
         Target(
@@ -225,7 +226,7 @@ def targets(folder: Path) -> list[Target]:
             {
                 "rounds": ([(1, "x", 2)], []),
                 "scores": ([(1, 0, 0.5, None), (1, 1, 0.5, None)], []),
-                "in_flight": (1, 4),
+                "ahead": (1, 4),
             },
         ),
         Target(
@@ -265,15 +266,13 @@ def targets(folder: Path) -> list[Target]:
             and hasattr(kind, "__dataclass_fields__")
             and not getattr(kind, "__abstractmethods__", None)
         ):
-            parts = {one: (spec.default,) for one, spec in kind.__dataclass_fields__.items() if spec.init}
+            parts = {spec.name: (spec.default,) for spec in fields(kind) if spec.init}
             found.append(Target(f"comparisons.{name}", lambda luck, kind=kind, **o: kind(**o), {}, parts))
     for name in ("PairwiseBAI", "ConvexBAI", "HoeffdingRace", "LUCB", "VarianceRace", "KimNelson"):
         kind = getattr(algorithms, name)
         parts = {
-            one: (0.05 if one == "delta" else 0.1,)
-            if spec.default.__class__.__name__ == "_MISSING_TYPE"
-            else (spec.default,)
-            for one, spec in kind.__dataclass_fields__.items()
+            spec.name: ((0.05 if spec.name == "delta" else 0.1) if spec.default is MISSING else spec.default,)
+            for spec in fields(kind)
             if spec.init
         }
         found.append(

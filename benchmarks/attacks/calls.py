@@ -11,6 +11,7 @@ from attacks import bad_values
 from attacks.call_targets import Target, targets
 from attacks.judging import REFUSALS, Fault, OwnError, judge
 from attacks.pool import Case, warm_up
+from bestarm.racing import evaluation
 
 Note = Callable[[str], None]
 WEIGHTS = {"race": 40, "Race": 40, "race_table": 40, "race_in_store": 15, "race_commands": 5, "plan": 1}
@@ -20,6 +21,7 @@ COSTLY = ("repetitions", "n_arms", "n_items", "n", "retries", "n_rounds", "pool"
 def prepare(folder: Path) -> Case:
     """Cases of one call each."""
     warnings.simplefilter("ignore")
+    evaluation.FIRST_PAUSE = 0.0  # nobody waits before an evaluation is tried again
     (folder / "written").mkdir()
     all_of_them = targets(folder)
     weights = [WEIGHTS.get(target.name, 5) for target in all_of_them]

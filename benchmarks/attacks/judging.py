@@ -10,6 +10,7 @@ import bestarm
 LONGEST = 600  # characters of a sentence
 PRODUCT = str(Path(bestarm.__file__).parent)
 JOINERS = "\u200c\u200d"  # letters of some scripts and emoji need them
+UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # letters, marks and symbols that are drawn as nothing
 REFUSALS = (ValueError, TypeError, bestarm.BestarmError)
 
 
@@ -30,6 +31,8 @@ def wrong_with(text: str, longest: int = LONGEST) -> str | None:
     for letter in text:
         if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in JOINERS:
             return f"it holds the control character U+{ord(letter):04X}"
+        if letter in UNSEEN:
+            return f"it holds U+{ord(letter):04X}, which nobody sees"
     return None
 
 

@@ -170,7 +170,8 @@ def line(luck: random.Random) -> list[str]:
         words.append(option)
         values = COMMON[option]
         if values:
-            words.append(luck.choice(values) if luck.random() < 0.9 else argument(luck))
+            honest = option == "--workers"  # fifty processes take their time
+            words.append(luck.choice(values) if honest or luck.random() < 0.9 else argument(luck))
     if luck.random() < 0.05:
         words.insert(luck.randrange(len(words) + 1), argument(luck))
     return words

@@ -16,10 +16,11 @@ from typing import Any
 
 from typer.main import get_command
 
-from attacks.judging import Fault
+from attacks.judging import UNSEEN, Fault
 from attacks.line_words import FUNCTION, OPTIONS, STORES, line
 from attacks.pool import Case
 from bestarm.cli import app
+from bestarm.racing import evaluation
 
 Note = Callable[[str], None]
 EXIT_CODES = (0, 1, 2, 3, 4, 130)
@@ -72,6 +73,7 @@ def called(words: list[str]) -> tuple[int, str, str]:
 def prepare(folder: Path) -> Case:
     """Cases of one command line each, in a folder whose files are put back if a case changes them."""
     warnings.simplefilter("ignore")
+    evaluation.FIRST_PAUSE = 0.0  # nobody waits before an evaluation is tried again
     os.environ.update({"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "100", "TERM": "dumb"})
     home = folder / "home"
     home.mkdir()
@@ -162,11 +164,11 @@ def check_said(words: list[str], code: int, out: str, err: str) -> None:
         raise Fault(f"a traceback was shown: {err[-300:]}")
     for text in (out, err):
         for letter in re.sub(r"[\n]", "", text):
-            if unicodedata.category(letter) in ("Cc", "Cs") or letter in "\u202e\u2066\u2067\u2028":
+            if unicodedata.category(letter) in ("Cc", "Cs") or letter in f"\u202e\u2066\u2067\u2028{UNSEEN}":
                 raise Fault(f"the control character U+{ord(letter):04X} was printed by {words[:1]}, code {code}")
     errors = [line for line in err.splitlines() if line.startswith("error:")]
     usage = "Usage" in err or "Usage" in out or "─ Error ─" in err
-    told = "failed" in out if code == 4 else usage  # 4: a verdict can say it too
+    told = "failed" in out or "could be evaluated" in out if code == 4 else usage  # 4: a verdict can say it too
     if code in (2, 4) and not errors and not told:
         raise Fault(f"exit code {code} without a word: {err[-200:]!r}")
     if len(errors) > 1 or any(len(line) > LONGEST for line in errors):

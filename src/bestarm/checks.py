@@ -1,6 +1,7 @@
 """Refusals that name the parameter, the rule and the value."""
 
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -111,10 +112,10 @@ def check_n_arms(n_arms: int) -> None:
         raise ValueError(f"there must be at most {MOST_ARMS:,} arms to compare, got n_arms={described(n_arms)}")
 
 
-def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def floats(name: str, values: ArrayLike, copy: bool = True) -> NDArray[np.float64]:
     """An array of floats of any shape; what cannot be one is refused by name."""
     try:
-        return np.array(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64) if copy else np.asarray(values, dtype=np.float64)
     except OverflowError as error:
         raise ValueError(f"{name} must lie within ±{LARGEST:g}, got {described(values)}") from error
     except (TypeError, ValueError) as error:
@@ -175,6 +176,12 @@ def check_text(name: str, value: str) -> None:
     """Refuse what is not a text."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {described(value)}")
+
+
+def check_path(name: str, value: object) -> None:
+    """Refuse what is not a path."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must be a path, as text or as a Path, got {described(value)}")
 
 
 def check_mapping(name: str, value: object, of_what: str) -> None:

@@ -35,4 +35,7 @@ class StoreError(BestarmError):
 
 
 class AssumptionWarning(UserWarning):
-    """The scores do not look like what the test assumes: also in ``result.warnings``. Or the first ones all failed."""
+    """The scores do not look like what the test assumes: also in ``result.warnings``.
+
+    Or the first ones all failed, or a file of items repeats some.
+    """

@@ -3,12 +3,16 @@ r"""Texts from outside as they are shown: names, failures, paths and messages pa
 Results, stores and JSON hold texts as they are. What is shown on a terminal, a page or a picture must not steer it:
 control characters (they move the cursor, clear the screen, write to the clipboard), characters that turn the direction
 of text or cannot be seen, and lone surrogates become escapes such as ``\x1b``, as Python writes them. Letters, accents
-and emoji of all scripts stay; so do the two joiners that Persian, Indic scripts and emoji need.
+and emoji of all scripts stay, up to eight marks on one letter. So do the joiners and the selectors of variants that
+Persian, Indic scripts, Mongolian and emoji need, each after a letter that it can belong to.
 """
 
 import hashlib
+import os
 import re
+import unicodedata
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 Target = Literal["name", "path", "failure", "message", "page", "terminal", "json", "csv"]
@@ -23,7 +27,7 @@ class _Rule(NamedTuple):
 
 RULES: dict[Target, _Rule] = {
     "name": _Rule(lines=False, longest=200),  # of an arm or an item, within a sentence or a table
-    "path": _Rule(lines=False, longest=1000),
+    "path": _Rule(lines=False, longest=250),  # two of them fit into a sentence
     "failure": _Rule(lines=True, longest=500),  # when it is made, before it is stored
     "message": _Rule(lines=True, longest=2000),  # an error, a warning, a remark
     "page": _Rule(lines=True, longest=5000),  # a sentence, a cell, the points of a curve; the template escapes markup
@@ -32,12 +36,26 @@ RULES: dict[Target, _Rule] = {
     "csv": _Rule(lines=False, longest=None),  # a cell
 }
 
-# All of the categories Cc, Cf, Cs, Zl and Zp, and no characters (U+FFFE), but for the joiners U+200C and U+200D and for
-# Arabic, Syriac and Kaithi signs that are seen.
-STEERING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
-    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+# All of the categories Cc, Cf, Cs, Zl and Zp, and no characters (U+FFFE), but for the joiners and for Arabic, Syriac
+# and Kaithi signs that are seen.
+CONTROLS = (
+    "\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
+    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
 )
+# Letters, marks and symbols that are not seen: the others of Unicode's Default_Ignorable_Code_Point, which Python does
+# not know, and those that are drawn as nothing (a blank of Braille, a filler of Khitan, a note without its head).
+UNSEEN = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+)
+JOINERS, SELECTORS = "\u200c\u200d", "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+HIDDEN = f"{CONTROLS}{UNSEEN}{JOINERS}{SELECTORS}"
+STEERING = re.compile(f"[{HIDDEN}]")
+# No Latin letter needs a joiner: it only makes two names look the same.
+ATTACHED = re.compile(
+    rf"([^\s{HIDDEN}][{SELECTORS}]|[^\s\x00-\x7f{HIDDEN}][{JOINERS}]|[^\s{HIDDEN}][{SELECTORS}][{JOINERS}])\Z"
+)
+MOST_MARKS = 8  # on one letter; more of them run over the lines above and below
+FOREIGN = re.compile(rf"[^\x00-\x7f]{{{MOST_MARKS + 1}}}")
 SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
 LINE_ENDS = re.compile(r"\s*\n\s*")  # of an array as code, with the blanks that align its rows
 LONGEST_DESCRIPTION = 80
@@ -46,8 +64,8 @@ FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
 
 def shown(text: str, target: Target) -> str:
     """A text as its target may show it; what was shown once stays as it is."""
-    if target == "json":
-        return STEERING.sub(_in_json, text)
+    if target == "json":  # line breaks are between strings: those inside of them were escaped before
+        return STEERING.sub(lambda found: found[0] if found[0] == "\n" or _belongs(found) else _in_json(found), text)
     rule = RULES[target]
     said = text.replace("\r\n", "\n") if rule.lines else text
     said = _escaped(said, rule) if rule.longest is None else _cut(said, rule, rule.longest)
@@ -63,6 +81,21 @@ def cut_short(text: str, longest: int) -> str:
     """The beginning of a text, on one line, for a message that holds more than this text."""
     said = _escaped(text[: longest + 1], RULES["name"])
     return said if len(said) <= longest else f"{said[: longest - 1]}…"
+
+
+def file_name(path: str | os.PathLike[str]) -> str:
+    """The path of a file or folder in a message."""
+    return shown(os.fspath(path), "path")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, without the path that the system adds to it: the message names that already."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def naming(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """An error of the system that names the path that was given, as it may be shown."""
+    return OSError(error.errno, reason_of(error), file_name(path))
 
 
 def described(value: Any) -> str:
@@ -99,22 +132,48 @@ def _cut(text: str, rule: _Rule, longest: int) -> str:
 
 
 def _escaped(text: str, rule: _Rule) -> str:
-    if not rule.lines:
-        return STEERING.sub(_escape, text)
-    return STEERING.sub(lambda found: found[0] if found[0] == "\n" else _escape(found), text.replace("\t", "    "))
+    text = text.replace("\t", "    ") if rule.lines else text
+    text = _crowds().sub(_thinned, text) if FOREIGN.search(text) else text
+    kept = "\n" if rule.lines else ""
+    return STEERING.sub(lambda found: found[0] if found[0] == kept or _belongs(found) else _escape(found[0]), text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _belongs(found: re.Match[str]) -> bool:
+    """Whether a sign that is not seen by itself is a joiner or a selector after a letter that it changes."""
+    return ATTACHED.search(found.string, max(0, found.start() - 2), found.end()) is not None
+
+
+@cache
+def _crowds() -> re.Pattern[str]:
+    """What may be more marks in a row than a letter has: above U+FFFF anything, as long classes of these are slow."""
+    marks = "".join(chr(k) for k in range(0x300, 0x10000) if _is_mark(chr(k)))
+    return re.compile(f"[{marks}\U00010000-\U0010ffff]{{{MOST_MARKS + 1},}}")
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Mn", "Me")
+
+
+def _thinned(found: re.Match[str]) -> str:
+    """The same with escapes for the marks that are too many."""
+    in_a_row, said = 0, []
+    for letter in found[0]:
+        in_a_row = in_a_row + 1 if _is_mark(letter) else 0
+        said.append(letter if in_a_row <= MOST_MARKS else _escape(letter))
+    return "".join(said)
+
+
+def _escape(letter: str) -> str:
+    number = ord(letter)
     if number < 0x100:
-        return SHORT_ESCAPES.get(found[0], f"\\x{number:02x}")
+        return SHORT_ESCAPES.get(letter, f"\\x{number:02x}")
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def _in_json(found: re.Match[str]) -> str:
-    """Inside a string of JSON; line breaks are between strings, those inside of them were escaped before."""
+    """A character inside a string of JSON."""
     units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "\n" if found[0] == "\n" else "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
+    return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
 
 
 def in_ascii(document: str) -> str:

@@ -5,18 +5,27 @@ import os
 import secrets
 from pathlib import Path
 
+from bestarm.shown import naming
+
 STANDARD_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd")
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
     """Write a file beside its place, then move it there; a link stays a link, and permissions stay as they were.
 
-    A stream is written to directly, and so is a file in a folder that takes no new ones.
+    A stream is written to directly, and so is a file in a folder that takes no new ones. An error names the path given.
     """
-    if is_stream(Path(path)):
-        _write(Path(path), data, "ab")
+    try:
+        _write_whole(Path(path), data)
+    except OSError as error:
+        raise naming(error, path) from error
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    if is_stream(path):
+        _write(path, data, "ab")
         return
-    place = Path(path).resolve()
+    place = path.resolve()
     if place.exists() and not os.access(place, os.W_OK):  # moving another file there would not ask
         raise PermissionError(errno.EACCES, "the file is read-only", str(path))
     beside = place.parent / f".bestarm-{secrets.token_hex(8)}.tmp"

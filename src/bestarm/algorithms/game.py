@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
 from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
-from bestarm.checks import check_arm, check_arms, check_count, check_n_arms, whole_numbers
+from bestarm.checks import check_arm, check_arms, check_count, check_n_arms, floats, whole_numbers
 from bestarm.shown import described
 
 Arms = NDArray[np.int64]
@@ -204,14 +204,14 @@ class Game:
         asked = self._asked if arms is None else whole_numbers("arms", arms)
         if asked is None:
             raise RuntimeError("tell() needs the arms of this round: call ask() first")
-        values = np.asarray(rewards, dtype=np.float64)
+        values = floats("rewards", rewards, copy=False)
         if values.shape != asked.shape:
             raise ValueError(
                 f"rewards must hold one number for each of the {asked.size} arms asked "
-                f"({', '.join(map(str, asked))}), got shape {values.shape}"
+                f"{described(tuple(asked.tolist()))}, got shape {values.shape}"
             )
         if arms is not None and not self._may_take(asked):
-            raise ValueError(f"the arms of this round are {self._due().tolist()}, got {asked.tolist()}")
+            raise ValueError(f"the arms of this round are {described(self._due().tolist())}, got {described(arms)}")
         row = np.empty((1, self.n_arms))
         row.fill(values[0])  # columns not asked hold nothing that could be refused
         row[0, asked] = values
@@ -234,7 +234,7 @@ class Game:
         """
         if self.finished:
             raise self._ended("nothing to play")
-        block = np.ascontiguousarray(rows, dtype=np.float64)
+        block = np.ascontiguousarray(floats("rows", rows, copy=False))
         if block.ndim != 2 or block.shape[1] != self.n_arms:
             raise ValueError(f"rows must have shape (n_rounds, {self.n_arms}), got {block.shape}")
         if len(block) == 0:

@@ -114,7 +114,7 @@ def clustered_arms(n_arms: int = 16, n_clusters: int = 4, correlation: float = 0
     The paper does not say which arms share a cluster; consecutive ones do here, and clusters are of equal size.
     """
     check_n_arms(n_arms)
-    check_count("n_clusters", n_clusters)
+    n_clusters = check_count("n_clusters", n_clusters)
     if n_arms % n_clusters:
         raise ValueError(f"n_clusters must divide n_arms, got {n_clusters} clusters for {n_arms} arms")
     cluster = np.arange(n_arms) // (n_arms // n_clusters)

@@ -15,10 +15,11 @@ import typer
 
 import bestarm
 from bestarm.cli.outputs import WantedFile
+from bestarm.cli.preparing import preparation_said
 from bestarm.cli.signals import INTERRUPTED, ended_in_order
 from bestarm.cli.streams import HarmlessGroup, remark, results, say, say_json
 from bestarm.racing.result import RaceResult
-from bestarm.shown import shown
+from bestarm.shown import file_name
 
 # Exit codes, documented in README.md and in the help of the commands.
 ANSWERED = 0
@@ -97,9 +98,9 @@ def as_typed(message: str) -> str:
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
+def clear_errors(quiet: bool = False) -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
-    with ended_in_order(), warnings.catch_warnings():
+    with ended_in_order(), preparation_said(quiet), warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:
@@ -118,7 +119,7 @@ def _of_the_system(error: OSError) -> str:
     """What to say when the system refuses a file, such as one whose name is too long."""
     if error.strerror is None or error.filename is None:
         return str(error)
-    return f"{shown(os.fsdecode(error.filename), 'path')} cannot be used: {error.strerror}"
+    return f"{file_name(os.fsdecode(error.filename))} cannot be used: {error.strerror}"
 
 
 def _exited(error: SystemExit) -> str:
@@ -160,7 +161,7 @@ def exit_code(result: RaceResult[Any]) -> int:
 def write_page(result: RaceResult[Any], page: WantedFile) -> None:
     """Write the page of a result."""
     page.check()  # a race takes a while
-    called = shown(str(page.path), "path")
+    called = file_name(page.path)
     try:
         result.to_html(page.path)
     except OSError as error:

@@ -47,7 +47,7 @@ def commands(
 
     Best by what it prints: `bestarm commands "./a {item}" "./b {item}" --items cases.txt --score stdout`
     """
-    with clear_errors():
+    with clear_errors(shown.quiet):
         origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
         inputs = [*files_read(plain(origin), programs), *files_of_store(course.store)]
         page = wanted_page(shown.report, inputs, shown.overwrite)

@@ -14,6 +14,7 @@ from bestarm.experiments import compressors as data
 from bestarm.experiments.records import write_picture
 from bestarm.inputs.options import Options
 from bestarm.racing.origins import DemoOrigin
+from bestarm.shown import file_name
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
@@ -32,7 +33,7 @@ def demo(
     Nothing is downloaded; the race is stored, so that it can be stopped with Ctrl-C and continued by the same command.
     """
     store = output / "race.sqlite"
-    with clear_errors():
+    with clear_errors(shown.quiet):
         check_delta(delta)
         check_seed(seed)
         output.mkdir(parents=True, exist_ok=True)
@@ -52,7 +53,7 @@ def demo(
         )
         result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
         write_picture(result.plot(), picture.path, dpi=150)
-        remark(f"Wrote {store} and {picture.path}.")
+        remark(f"Wrote {file_name(store)} and {file_name(picture.path)}.")
         hint_to_continue(result, store)
         finish(result, shown.as_json, page)
 

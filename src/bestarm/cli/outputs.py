@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bestarm.shown import shown
+from bestarm.shown import file_name
 from bestarm.writing import is_stream
 
 BEGINNING = END = 4096  # bytes that tell what a file is
@@ -47,7 +47,7 @@ class WantedFile:
 
     def check(self) -> None:
         """Refuse a file that cannot be written, or must not be: before a race is run for it, and when it is written."""
-        path, kind, called = self.path, self.kind.name, shown(str(self.path), "path")
+        path, kind, called = self.path, self.kind.name, file_name(self.path)
         if is_stream(path):
             return
         if path.is_dir() or not path.parent.is_dir():

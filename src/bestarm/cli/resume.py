@@ -44,7 +44,7 @@ def resume(
     Races started from Python are continued by making the same call in Python again. A race that you did not begin on
     this machine runs what somebody else has written into its file: it is shown first, and you are asked.
     """
-    with clear_errors():
+    with clear_errors(shown.quiet):
         stored = read_store(file)
         source = present_settings(stored.settings)["source"]
         inputs = [*files_read(source or {}, stored.arms), *files_of_store(file)]

@@ -39,7 +39,7 @@ def run(
     Example: `bestarm run mybench:score --arms fast,exact,hybrid --items instances.txt --bounds 0,1 --store race.sqlite`
     """
     where = items_file(items)
-    with clear_errors():
+    with clear_errors(shown.quiet):
         origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
         inputs = [*files_read(plain(origin), []), *files_of_store(course.store)]
         page = wanted_page(shown.report, inputs, shown.overwrite)

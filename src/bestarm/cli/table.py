@@ -34,7 +34,7 @@ def table(
 
     Long, one row per score: `bestarm table runs.csv --item-column task --arm-column model --score-column accuracy`
     """
-    with clear_errors():
+    with clear_errors(shown.quiet):
         page = wanted_page(shown.report, [file], shown.overwrite)
         scores = columns.read(file)
         limits, goal = interval(bounds), vars(aim) | {"max_evaluations": max_evaluations}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from bestarm.shown import shown
+from bestarm.shown import file_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,5 +37,5 @@ def series_table(
 
 def say_written(console: "Console", *paths: Path) -> None:
     """Say which files there are now."""
-    files = " and ".join(shown(str(path), "path") for path in paths)
+    files = " and ".join(file_name(path) for path in paths)
     console.print(f"Wrote {files}.", markup=False, highlight=False)

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from bestarm.inputs.texts import first_names, label_text, repeated, short
 from bestarm.shown import described
 
+MOST_NESTED = 100  # levels of lists in lists
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -35,6 +37,12 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
         raise TypeError(f"arms must be {kinds}, got {described(arms)}")
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
+    for arm, label in enumerate(labels):
+        if _is_deep(label):
+            raise ValueError(
+                f"arm {arm} holds itself, or is nested more than {MOST_NESTED} levels deep: give arms as a mapping, "
+                "{'name': ..., ...}"
+            )
     names = tuple(_name(arm, label) for arm, label in enumerate(labels))
     for arm, name in enumerate(names):
         if not name.strip() or labels[arm] is None:
@@ -53,6 +61,19 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     if len(names) < 2:
         raise ValueError(f"there must be at least two arms to compare, got {len(names)}")
     return RaceArms(labels, names, values)
+
+
+def _is_deep(label: Any) -> bool:
+    """Whether something is nested so deeply that no file can hold it; what holds itself has no end."""
+    level = [label]
+    for _ in range(MOST_NESTED):
+        parts = chain.from_iterable(one.values() if isinstance(one, Mapping) else one for one in level if _nests(one))
+        level = list({id(part): part for part in parts if _nests(part)}.values())  # once, however often it is held
+    return bool(level)
+
+
+def _nests(part: Any) -> bool:
+    return isinstance(part, Mapping | tuple | list)
 
 
 def _name(arm: int, label: Any) -> str:

@@ -35,8 +35,8 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
 def _as_array(values: Any) -> Any:
     try:
         return values.to_numpy()
-    except IndexError:  # of Arrow, for a column of categories without any
-        return values.to_pylist()
+    except Exception:  # of Arrow, for a column of categories without any; of polars, for integers of 128 bits
+        return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
 
 
 def as_numbers(array: NDArray[Any], what_holds: str) -> NDArray[np.float64] | None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.checks import check_text
+from bestarm.checks import check_path, check_text
 from bestarm.inputs.cells import column_scores, is_absent, is_number, to_score
 from bestarm.inputs.formats import READERS, Column, Columns
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.tables import ScoreTable
-from bestarm.inputs.texts import file_name, first_names, legible, repeated, short
-from bestarm.shown import described
+from bestarm.inputs.texts import first_names, legible, repeated, short
+from bestarm.shown import described, file_name
 
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
@@ -41,6 +41,7 @@ def read_table(
     stands for far more than it holds (a few bytes of Parquet for 10^9 rows, a long table in which hardly an item has
     scores of two arms) is refused: more than 10^7 cells only where there are ten times fewer scores or bytes.
     """
+    check_path("path", path)
     path, item, arm, score = Path(path), item_column, arm_column, score_column
     chosen = [name for name in (item, arm, score, group_column) if name is not None]
     for name in chosen:

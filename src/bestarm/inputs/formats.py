@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -12,11 +13,12 @@ from typing import Any
 from bestarm.inputs.parquet import read_parquet
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.text_files import lines_of, read_text_file
-from bestarm.inputs.texts import counted, file_name, repeated, short
-from bestarm.shown import described
+from bestarm.inputs.texts import counted, repeated, short
+from bestarm.shown import described, file_name
 
 LONGEST_CELL = 2**31 - 1
 ROWS_AT_A_TIME = 200  # more would not stay in the processor's cache, nor out of the garbage collector's sight
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?")
 END = "\0"  # a row after the last one: no text file holds it
 
 Column = Sequence[Any]  # or an Arrow column of numbers
@@ -32,7 +34,7 @@ def _read_delimited(path: Path, delimiter: str) -> Columns:
         if header is None:
             raise ValueError(f"{file_name(path)} is empty: its first line must name the columns")
         if len(header) == 1:
-            _refuse_other_separators(path, header[0], delimiter)
+            _refuse_other_separators(path, header[0], delimiter, delimiter.join(next(rows, [])))
         return header, _columns_of(header, rows, path)
     except csv.Error as error:
         raise ValueError(f"{file_name(path)} cannot be read as a table: {error}") from error
@@ -69,12 +71,17 @@ def _columns_of(header: list[str], rows: Iterator[list[str]], path: Path) -> lis
     return list(columns)
 
 
-def _refuse_other_separators(path: Path, header: str, delimiter: str) -> None:
-    """Refuse a table of a single column whose name holds other separators."""
+def _refuse_other_separators(path: Path, header: str, delimiter: str, row: str) -> None:
+    """Refuse a table of a single column whose name holds other separators; ``row`` is the one below it."""
     for name, mark in (("semicolons", ";"), ("tabs", "\t"), ("commas", ",")):
-        if mark in header and mark != delimiter:
-            usual = "commas" if delimiter == "," else "tabs"
-            raise ValueError(f"the columns of {file_name(path)} seem to be separated by {name}: save it with {usual}")
+        if mark not in header or mark == delimiter:
+            continue
+        what, usual = f"separated by {name}", "commas" if delimiter == "," else "tabs"
+        number = next((cell.strip() for cell in row.split(mark) if DECIMAL_COMMA.fullmatch(cell.strip())), None)
+        if number is not None and mark != ",":
+            what += f", and its numbers written with decimal commas ({short(number)})"
+            usual += " between columns and points for decimals"
+        raise ValueError(f"the columns of {file_name(path)} seem to be {what}: save it with {usual}")
 
 
 def _read_json_lines(path: Path) -> Columns:

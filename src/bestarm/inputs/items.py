@@ -6,25 +6,27 @@ import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.algorithms.data_kind import warn_of_assumption
 from bestarm.checks import check_flag, check_seed
 from bestarm.errors import BestarmError
 from bestarm.inputs.arms import ADDRESS
 from bestarm.inputs.groups import Group, Groups, grouped_items
 from bestarm.inputs.seeds import fresh_seeds
 from bestarm.inputs.text_files import lines_of, read_text, read_text_file
-from bestarm.inputs.texts import file_name, short
-from bestarm.shown import described, storable
+from bestarm.inputs.texts import counted, repeated, short
+from bestarm.shown import described, file_name, storable
 
 STDIN = "-"  # in place of the name of a file
 LONGEST_TEXT = 200  # characters of an item that are kept
 MOST_BYTES, MOST_LINES = 2**28, 10**7  # of a file of items
+MOST_COMPARED = 10**6  # items among which repeated ones are looked for: that takes memory
 
 Kind = Literal["pool", "drawn", "stream", "seeds"]  # drawn: from a list, with replacement
 
@@ -72,13 +74,23 @@ def items_in_order(
         return Items("stream", iter(items))
     pool = items if isinstance(items, Sequence) else _listed(items)
     if replace:
-        return Items("drawn", drawn(pool, seed), len(pool), digest(full_text(item) for item in pool))
+        return Items("drawn", drawn(pool, seed), len(pool), _fingerprint(pool))
     if len(pool) < 2:
         raise ValueError(f"items must hold at least two items, got {len(pool)}")
     if groups is not None:
         return _in_groups(pool, groups, seed)
     order = shuffled(len(pool), seed).tolist()
-    return Items("pool", (pool[k] for k in order), len(pool), digest(full_text(item) for item in pool))
+    return Items("pool", (pool[k] for k in order), len(pool), _fingerprint(pool))
+
+
+def _fingerprint(pool: Sequence[Any]) -> str:
+    """The fingerprint of all items; refused if they are not as many as the length of their list says."""
+    numbers = count()
+    fingerprint = digest(full_text(item) for item, _ in zip(islice(pool, len(pool) + 1), numbers, strict=False))
+    if (n_items := next(numbers)) != len(pool):
+        found = "more" if n_items > len(pool) else f"{n_items:,}"
+        raise ValueError(f"items must hold as many items as their length says, {len(pool):,}, but there are {found}")
+    return fingerprint
 
 
 def _in_groups(pool: Sequence[Any], groups: Groups, seed: int) -> Items:
@@ -119,6 +131,8 @@ def full_text(item: Any) -> str:
         return json.dumps(item, sort_keys=True, ensure_ascii=False, default=_not_json)
     except SetError:
         raise
+    except RecursionError as error:
+        raise ValueError("an item is nested too deeply: give its name or number, and look it up in evaluate") from error
     except (TypeError, ValueError):
         return ADDRESS.sub("", repr(item))
 
@@ -154,6 +168,17 @@ def digest(texts: Iterable[str]) -> str:
     return fingerprint.hexdigest()
 
 
+def _warn_of_repeated(lines: list[str], where: str) -> None:
+    """Say that items are listed more than once: that is allowed, and perhaps not meant."""
+    if len(lines) > MOST_COMPARED or (more := len(lines) - len(set(lines))) == 0:
+        return
+    first = short(str(repeated(lines)))
+    warn_of_assumption(
+        f"{where} repeats {counted(more, 'item')} (the first: {first!r}): each counts as often as it is listed, so "
+        "list it once unless that is meant"
+    )
+
+
 def read_items(path: Path) -> list[str]:
     """The lines of a file, or of standard input, that are not blank: one item per line, all of it.
 
@@ -164,6 +189,7 @@ def read_items(path: Path) -> list[str]:
     if text.count("\n") + text.count("\r") > MOST_LINES:
         raise ValueError(f"{file_name(path)} must hold at most {MOST_LINES:,} lines, one per item")
     lines = [line for line in lines_of(text) if line.strip()]
+    _warn_of_repeated(lines, "standard input" if piped else file_name(path))
     if not lines and piped:
         raise ValueError("there are no items on standard input: pipe them in, one per line (to resume, the same ones)")
     return lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.algorithms.algorithm import check_algorithm
-from bestarm.checks import check_bounds, check_choice, check_count, check_delta, check_lead
+from bestarm.checks import check_bounds, check_choice, check_count, check_delta, check_lead, is_real
 from bestarm.comparisons import Betting, Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.checks import check_adapts, check_comparison
 from bestarm.comparisons.evidence import Criterion
@@ -192,7 +192,7 @@ def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
     owners = {"delta": algorithm, "epsilon": algorithm, "indifference_zone": algorithm, "min_rounds": inside}
     for name, owner in owners.items():
         given, own = getattr(options, name), getattr(owner, name, getattr(algorithm, name, None))
-        if given is not None and given != own:
+        if given is not None and not (is_real(given) and given == own):
             if own is None:
                 raise ValueError(
                     f"{described(algorithm)} has no setting {name}, got {name}={described(given)} together with it"

@@ -7,8 +7,8 @@ from typing import Any
 
 from bestarm.inputs.sizes import check_size
 from bestarm.inputs.text_files import check_is_file
-from bestarm.inputs.texts import file_name, short
-from bestarm.shown import cut_short
+from bestarm.inputs.texts import short
+from bestarm.shown import cut_short, file_name
 
 MOST_BYTES = 2**28  # of what is unpacked; for large files, ten times their size
 PER_BYTE = 10

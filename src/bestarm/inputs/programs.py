@@ -3,7 +3,7 @@
 import re
 import shlex
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -11,7 +11,7 @@ from bestarm.checks import check_choice, check_timeout
 from bestarm.inputs.items import full_text
 from bestarm.inputs.processes import KEPT, run_program
 from bestarm.inputs.scores import PlainError, ScoredError
-from bestarm.inputs.texts import short
+from bestarm.inputs.texts import repeated, short
 from bestarm.shown import described
 
 Measured = Literal["time", "stdout"]
@@ -145,6 +145,32 @@ def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | N
     return None
 
 
+def _named_alike(commands: Iterable[Any]) -> dict[str, str]:
+    """Commands that are their own names."""
+    given = list(commands) if isinstance(commands, Iterable) else [commands]
+    for command in given:
+        if not isinstance(command, str):
+            rule = "commands must be texts, or a mapping of names to texts or to lists of words"
+            raise TypeError(f"{rule}, got {described(command)}")
+    if (twice := repeated(given)) is not None:
+        raise ValueError(f"commands must be different, but {described(twice)} appears more than once")
+    return {command: command for command in given}
+
+
+def _words(name: str, command: Any) -> tuple[str, ...]:
+    """A command split into words as a shell would do it, unless it is given in words."""
+    if isinstance(command, str):
+        try:
+            return tuple(shlex.split(command))
+        except ValueError as error:
+            raise ValueError(f"the command {described(command)} cannot be split into words: {error}") from error
+    words = tuple(command) if isinstance(command, Iterable) else (command,)
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"the command {described(name)} must be a text or a list of words, got {described(word)}")
+    return words
+
+
 Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
 
 
@@ -164,17 +190,11 @@ class Measure:
         """The commands by name, split into words as a shell would, without any other shell features."""
         if isinstance(commands, str):
             raise ValueError(f"commands must be a sequence of commands, got the string {described(commands)}")
-        named = dict(commands) if isinstance(commands, Mapping) else {command: command for command in commands}
-        if not isinstance(commands, Mapping) and len(named) < len(commands):
-            twice = next(command for k, command in enumerate(commands) if command in commands[:k])
-            raise ValueError(f"commands must be different, but {described(twice)} appears more than once")
+        named = dict(commands) if isinstance(commands, Mapping) else _named_alike(commands)
         return {name: self._command(name, command, with_items) for name, command in named.items()}
 
     def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
-        try:
-            words = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
-        except ValueError as error:
-            raise ValueError(f"the command {described(command)} cannot be split into words: {error}") from error
+        words = _words(name, command)
         if not words:
             raise ValueError("a command must name a program, got an empty one")
         if with_items and not any(PLACE in word for word in words):

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.checks import LARGEST, check_choice, rounding_of
+from bestarm.checks import LARGEST, check_choice, floats, rounding_of
 from bestarm.inputs.arms import race_arms
 from bestarm.inputs.cells import as_numbers, column_scores, unmasked
 from bestarm.inputs.groups import Groups, group_labels, members
@@ -43,7 +43,7 @@ class ScoreTable:
         object.__setattr__(self, "arms", race_arms(self.arms).names)  # refuses empty, duplicated or single names
         object.__setattr__(self, "items", tuple(map(full_text, self.items)))
         numbers = as_numbers(np.asarray(self.scores), "scores hold")
-        scores = np.asarray(self.scores, dtype=np.float64) if numbers is None else numbers
+        scores = floats("scores", self.scores) if numbers is None else numbers
         object.__setattr__(self, "scores", scores)
         if self.groups is not None:
             object.__setattr__(self, "groups", tuple(group_labels(self.items, self.groups)))
@@ -78,7 +78,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     if isinstance(frame, ScoreTable) or names is None or groups not in names:
         have = "without names" if names is None else first_names([legible(str(name)) for name in names])
         raise ValueError(f"groups must name a column of the table, got {described(groups)} (its columns: {have})")
-    labels = frame[groups]
+    labels = frame[names[names.index(groups)]]
     table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
     plain = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
     return ScoreTable(table.arms, table.items, table.scores, tuple(plain))

@@ -1,25 +1,37 @@
 """Text from outside: files and standard input, read in pieces so that what is no text is refused at once."""
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from bestarm.inputs.texts import file_name
+from bestarm.shown import file_name, naming
 
 BLOCK = 2**20  # bytes that are read at a time
 
 
 def check_is_file(path: Path) -> None:
     """Refuse what is no file of its own: a pipe or a device may never end."""
-    if not path.is_file():
-        raise ValueError(f"there is no file {file_name(path)}, or it is a directory, a pipe or a device")
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ValueError(f"there is no file {file_name(path)}: check its name and its folder") from error
+    except OSError as error:
+        raise naming(error, path) from error
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"{file_name(path)} is a folder: give the path of a file")
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"{file_name(path)} is a pipe, a socket or a device: give the path of a file")
 
 
 def read_text_file(path: Path, most: int | None = None) -> str:
     """The text of a file in UTF-8, without a byte order mark; with ``most``, of at most that many bytes."""
     check_is_file(path)
-    with path.open("rb") as file:
-        return read_text(file, file_name(path), most)
+    try:
+        with path.open("rb") as file:
+            return read_text(file, file_name(path), most)
+    except OSError as error:
+        raise naming(error, path) from error
 
 
 def read_text(file: BinaryIO, name: str, most: int | None = None) -> str:

@@ -1,7 +1,6 @@
 """Names for the user's objects in text."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from bestarm.shown import cut_short, shown, storable
@@ -52,11 +51,6 @@ def quoted(text: str) -> str:
 def legible(text: str) -> str:
     """A name that fits into a message."""
     return short(shown(text, "name"))
-
-
-def file_name(path: Path) -> str:
-    """The path of a file in a message."""
-    return shown(str(path), "path")
 
 
 def hashable(value: Any) -> bool:

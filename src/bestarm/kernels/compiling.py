@@ -7,6 +7,7 @@ a change or an upgrade everything is compiled anew, and nobody runs a stale kern
 
 import glob
 import hashlib
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,6 +28,7 @@ def _fingerprint() -> str:
 
 
 SOURCES = _fingerprint()
+LOG = logging.getLogger("bestarm.kernels")
 # LLVM hands compiled code over by looking through a set of all its modules. Another thread that throws modules away at
 # that moment, as compiling does when it ends, makes that fail, and the code is not there to be kept.
 COMPILING = threading.RLock()
@@ -42,8 +44,16 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self._kernel = function.__name__
         name = f"{self._impl.filename_base}.{SOURCES}"
         self._cache_file = IndexDataCacheFile(self._cache_path, name, SOURCES)  # type: ignore[no-untyped-call]
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Code that was kept, or None: then it is compiled, which takes seconds."""
+        found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        if found is None:
+            LOG.info("compiling %s", self._kernel)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, and nothing of older sources. Code that cannot be kept can be run all the same."""

@@ -56,7 +56,8 @@ def warn_if_all_failed(record: Record) -> None:
     """Warn when every evaluation of the first round failed: most likely there is a mistake in the user's function."""
     failed = _stand_ins(record.first_rounds(1)) if 1 in record.failures else []
     if failed and len(failed) == len(record.arms(1)):
-        warn_of_assumption(f"every evaluation of the first round failed (the first: {short(failed[0].text)})")
+        first = f"every evaluation of the first round failed (the first: {short(failed[0].text)})"
+        warn_of_assumption(f"{first}: the race goes on with the worst scores, so stop it if nothing works")
 
 
 def _stand_ins(record: Record) -> list[_StandIn]:

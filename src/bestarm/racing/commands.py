@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from bestarm.checks import check_path
 from bestarm.inputs.options import CommandOptions, Options, known_options
 from bestarm.inputs.programs import TIMEOUT, Command, Commands, Measure, Measured
 from bestarm.racing.evaluation import Evaluation
@@ -51,6 +52,8 @@ def race_commands(
         `bestarm.race`
 
     """
+    if folder is not None:
+        check_path("folder", folder)
     measure = Measure(score, timeout, None if folder is None else str(folder))
     less = score == "time" if lower_is_better is None else lower_is_better
     chosen = known_options("race_commands", options, CommandOptions)

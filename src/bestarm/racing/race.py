@@ -59,8 +59,9 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     evaluate : ``evaluate(arm, item)`` returns one score, or with ``jointly=True`` ``evaluate(arms, item)`` those of all
         arms it is given (a sequence in their order, or a mapping); may be ``async def``
     arms : what to choose from: names or other objects; or a mapping of names to what `evaluate` is given for them
-    items : a sequence is a finite pool, shuffled by the seed and used without replacement (unless ``replace``); any
-        other iterable is a stream. None gives each round a fresh seed, below 2**32
+    items : a sequence is a finite pool, shuffled by the seed and used without replacement (unless ``replace``); an
+        item that it holds twice counts twice. Any other iterable is a stream. None gives each round a fresh seed, below
+        2**32
     delta : accepted probability of a wrong answer; 0.05 unless given
     bounds : the interval that all scores lie in, if there is one: the guarantee then needs no other assumption about
         their distribution

@@ -3,15 +3,15 @@
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.checks import check_in_flight
 from bestarm.inputs.texts import counted
 from bestarm.racing.columns import ByArm, Texts
-from bestarm.racing.rows import RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
+from bestarm.racing.rows import RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow, in_order
 
 CELLS = 2**22  # of a table that is made at a time
 TOGETHER = 2**16  # rounds that are compared at a time
@@ -39,12 +39,11 @@ class Record:
     def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
         """The record in a store, from its rows; at most ``ahead`` rounds, those in flight, may be without scores."""
         of_rounds, of_scores = RoundColumns(), ScoreColumns()
-        of_rounds.add(sorted(rounds))
-        in_order = all(one[:2] <= other[:2] for one, other in pairwise(scores))
-        scores = scores if in_order else sorted(scores, key=lambda row: row[:2])
-        of_scores.add([row[:3] for row in scores])
-        failures = [row for row in scores if row[2] is None or row[3] is not None]
-        return cls.of_columns(of_rounds, of_scores, failures, ahead)
+        of_rounds.add(in_order(rounds, 3, "rounds"))
+        told = in_order(scores, 4, "scores")
+        of_scores.add([row[:3] for row in told])
+        failures = [row for row in told if row[2] is None or row[3] is not None]
+        return cls.of_columns(of_rounds, of_scores, failures, check_in_flight(ahead))
 
     @classmethod
     def of_columns(cls, rounds: RoundColumns, scores: ScoreColumns, failures: Iterable[ScoreRow], ahead: int) -> Self:
@@ -133,6 +132,10 @@ class Record:
         """Evaluations asked for in the rounds up to the last; ``sizes`` are the items of each round, 1 unless given."""
         asked = self._n_asked[:last]
         return sum(asked) if sizes is None else sum(n * size for n, size in zip(asked, sizes, strict=False))
+
+    def n_rows(self, last: int) -> int:
+        """How many scores and failures there are in the rounds up to the last."""
+        return self._ends[last]
 
     def open(self, item: str, arms: Sequence[int]) -> int:
         """Add a round; returns the place of its first score."""

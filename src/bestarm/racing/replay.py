@@ -144,6 +144,8 @@ def _play(game: Game, record: Record, last: int, reading: Reading, gone: Set[int
         if game.shrinks:
             scores = record.dense(first, min(last, first + together - 1), game.n_arms, blank)
             game.play(reading.rewards(scores, game.bounds, first))
+            if game.n_queries > record.n_rows(game.n_rounds):  # a file may promise rounds that it does not hold
+                raise StoreError("it is damaged: scores are missing")
         else:
             tell_round(game, record.arms(first), record.scores(first), reading, gone)
 

@@ -2,7 +2,9 @@
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +18,18 @@ ScoreRow = tuple[int, int, float | None, str | None]  # round, arm, score or Non
 
 class RecordError(BestarmError, ValueError):
     """Rows that no race can have written, and why."""
+
+
+def in_order(rows: Iterable[Any], width: int, what: str) -> list[Any]:
+    """The rows of a store in the order of rounds and arms, where most stores have them already."""
+    try:
+        tuples = [tuple(row) for row in rows]
+        if any(len(row) != width for row in tuples):
+            raise TypeError
+        sort = any(one[:2] > other[:2] for one, other in pairwise(tuples))
+        return sorted(tuples, key=itemgetter(0, 1)) if sort else tuples
+    except (TypeError, ValueError) as error:  # no rows, or what cannot be compared
+        raise RecordError(f"{what} must be rows of {width} values, and begin with numbers") from error
 
 
 class RoundColumns:

@@ -20,7 +20,7 @@ from bestarm.errors import StoreError
 from bestarm.inputs.texts import short
 from bestarm.racing.sqlite_limits import limit_work, on_disk
 from bestarm.racing.store import damaged
-from bestarm.shown import described
+from bestarm.shown import described, file_name, reason_of
 
 VERSION = 1
 SMALLEST = 512  # bytes of a page, the least that a database has
@@ -73,7 +73,7 @@ class RaceFile:
     real: Path
 
     def __str__(self) -> str:
-        return str(self.given)
+        return file_name(self.given)
 
     def beside(self, suffix: str) -> Path:
         """One of the files that SQLite keeps beside this one."""
@@ -123,7 +123,7 @@ class RaceFile:
                 continue
             if not plain:
                 raise StoreError(
-                    f"{self} is not opened: beside it is {beside.name}, which no race has written there; "
+                    f"{self} is not opened: beside it is {file_name(beside.name)}, which no race has written there; "
                     "move it away if it is not yours"
                 )
 
@@ -138,7 +138,7 @@ def race_file(path: str | os.PathLike[str]) -> RaceFile:
     try:
         return RaceFile(Path(name), Path(os.path.realpath(name)))
     except OSError as error:  # the current folder is gone
-        raise StoreError(f"{name} cannot be opened ({error})") from error
+        raise StoreError(f"{file_name(name)} cannot be opened ({reason_of(error)})") from error
 
 
 @contextmanager
@@ -196,7 +196,7 @@ def _copied(file: RaceFile) -> Iterator[RaceFile]:
             after = [(part.stat().st_mtime_ns, part.stat().st_size) for part in parts]
         except OSError as error:
             why = "neither beside it nor in the folder for temporary files an index of its log can be made"
-            raise StoreError(f"the race in {file} cannot be read, because {why}: {error}") from error
+            raise StoreError(f"the race in {file} cannot be read, because {why}: {reason_of(error)}") from error
         if before != after:
             raise in_use(file)
         yield RaceFile(file.given, Path(folder, file.real.name))
@@ -294,6 +294,5 @@ def no_race(file: RaceFile) -> StoreError:
 
 def unwritable(file: RaceFile, error: Exception) -> StoreError:
     """The error of a file that takes nothing."""
-    return StoreError(
-        f"the race cannot be stored in {file} ({error}): is the folder writable, and is there space left on the disk?"
-    )
+    asked = "is the folder writable, and is there space left on the disk?"
+    return StoreError(f"the race cannot be stored in {file} ({reason_of(error)}): {asked}")

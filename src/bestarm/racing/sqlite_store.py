@@ -36,7 +36,7 @@ from bestarm.racing.sqlite_file import (
 from bestarm.racing.sqlite_limits import on_disk
 from bestarm.racing.sqlite_rows import read_record
 from bestarm.racing.store import Store, StoredRace, check_stored, damaged
-from bestarm.shown import described
+from bestarm.shown import described, file_name, reason_of
 
 
 def open_store(store: str | os.PathLike[str] | Store) -> Store:
@@ -60,7 +60,7 @@ class SQLiteStore:
         except OSError as error:
             raise unwritable(self.file, error) from error
         if not self.file.real.parent.is_dir():
-            raise StoreError(f"the race cannot be stored in {self.path}: it is in a folder that does not exist")
+            raise StoreError(f"the race cannot be stored in {self.file}: it is in a folder that does not exist")
         self.new = not size
         if not self.new:
             with reading(self.file) as connection:  # before anything could be written to it
@@ -72,7 +72,7 @@ class SQLiteStore:
         self._lost: StoreError | None = None
 
     def __str__(self) -> str:
-        return str(self.path)
+        return str(self.file)
 
     def _opened(self) -> sqlite3.Connection:
         """A connection that keeps the file for itself until it is closed."""
@@ -96,12 +96,12 @@ class SQLiteStore:
     def _check_there(self) -> None:
         """Refuse to go on where the file was deleted, moved, replaced or emptied: nobody would find what is written."""
         if self._lost is None and _inode(self.file) != self._inode:
-            happened = f"{self.path} was deleted, moved, replaced or emptied while its race was running"
+            happened = f"{self.file} was deleted, moved, replaced or emptied while its race was running"
             copy = rescued(self._connection, self.file)
             then = (
                 "what was scored so far could not be saved elsewhere"
                 if copy is None
-                else f"all that was stored is now in {copy}: continue the race from there"
+                else f"all that was stored is now in {file_name(copy)}: continue the race from there"
             )
             self._lost = StoreError(f"{happened}; {then}")
         if self._lost is not None:
@@ -182,9 +182,9 @@ def read_store(path: str | os.PathLike[str]) -> StoredRace:
     try:
         size = file.size("there is no race in")
     except OSError as error:
-        raise StoreError(f"there is no race in {file}: {error}") from error
+        raise StoreError(f"there is no race in {file}: {reason_of(error)}") from error
     if not size:
-        what = "does not exist" if size is None else "is empty"
+        what = "does not exist; check its name and its folder" if size is None else "is empty"
         raise StoreError(f"there is no race in {file}: the file {what}")
     with reading(file) as connection:
         if is_new(connection):

@@ -1,5 +1,6 @@
 """The settings of a file that may come from a stranger: of the right kind, and no larger than a race can have them."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -14,6 +15,8 @@ MOST_ITEMS = 2**53
 MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
 OF_AN_ARM = 100  # numbers that a game keeps for each arm, at most
+MOST_WORK = 3e10  # steps of some nanoseconds: a minute or two
+LARGEST_SHARE = 0.1  # by which rounds grow between two looks for combinations, at most
 
 
 def check_values(present: Mapping[str, Any]) -> None:
@@ -62,8 +65,26 @@ def _check_items(present: Mapping[str, Any]) -> None:
         raise ValueError(f"group_sizes must add up to the number of items, {n_items}")
 
 
+def check_work(algorithm: Algorithm, n_arms: int, n_rounds: int) -> None:
+    """Refuse a game against combinations of arms that would take minutes to play again.
+
+    A look takes some ``n_arms^3`` steps. There is one in each of the first rounds, later one whenever the rounds have
+    grown by a share.
+    """
+    if getattr(getattr(algorithm, "comparison", None), "role", None) != "combinations":
+        return
+    share = min(getattr(algorithm, "check_growth", 1.0) - 1.0, LARGEST_SHARE)
+    often = n_rounds if share == 0.0 else min(n_rounds, 1.0 / share)
+    n_looks = often * (1.0 + (math.log(n_rounds / often) if n_rounds > often else 0.0))
+    if n_looks * float(n_arms) ** 3 > MOST_WORK:
+        raise ValueError(
+            f"to compare {n_arms:,} arms with combinations of each other in {n_rounds:,} rounds takes minutes: to show "
+            "it all the same, give large=True to bestarm.load_result"
+        )
+
+
 def check_game(algorithm: Algorithm, n_arms: int) -> None:
-    """Refuse a game that would take more memory or time than a race of somebody who is not known may have.
+    """Refuse a game that would take more memory than a race of somebody who is not known may have.
 
     A game keeps a few numbers for each pair of arms, and with bets some more for each bet on a pair; with epsilon there
     are two of each bet. Bets on leaders keep numbers for each arm.

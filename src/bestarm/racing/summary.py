@@ -21,7 +21,8 @@ from bestarm.racing.shape import Shape, shape_warning, shapes_of
 from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.state import RaceState
 from bestarm.racing.store import StoredRace, in_short
-from bestarm.racing.stored_values import check_game
+from bestarm.racing.stored_values import check_game, check_work
+from bestarm.shown import file_name
 
 
 def summarise(state: RaceState, arms: RaceArms) -> RaceResult[Any]:
@@ -162,7 +163,8 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
     """The result of a saved race, finished or not; its file is not changed.
 
     Nothing that the file names is imported or run, whoever made it. A race with so many arms that it would take more
-    than 1 GiB of memory is shown with ``large=True`` only. Raises `StoreError` for what is not a race, or is damaged.
+    than 1 GiB of memory, or minutes, is shown with ``large=True`` only. Raises `StoreError` for what is not a race, or
+    is damaged.
     """
     stored = read_store(path)
     try:
@@ -173,7 +175,7 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
         result.keep_game(state.game)
         return result
     except NONSENSE as error:
-        raise StoreError(f"the race in {path} cannot be shown: {in_short(error)}") from error
+        raise StoreError(f"the race in {file_name(path)} cannot be shown: {in_short(error)}") from error
 
 
 def _restored(stored: StoredRace, large: bool) -> RaceState:
@@ -181,6 +183,7 @@ def _restored(stored: StoredRace, large: bool) -> RaceState:
     settings, record, n_arms = RaceSettings.from_plain(stored.settings), stored.record, len(stored.arms)
     if not large:
         check_game(settings.algorithm, n_arms)
+        check_work(settings.algorithm, n_arms, record.n_rounds)
     more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
 
     def items_after(n_rounds: int) -> Iterator[str]:

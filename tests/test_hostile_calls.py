@@ -1,0 +1,208 @@
+"""Values that nobody expects, given to public functions: refused in one sentence that names them."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bestarm
+from bestarm.algorithms import PairwiseBAI
+from bestarm.arms import clustered_arms
+from bestarm.inputs.tables import score_table
+from bestarm.racing import Record
+
+LONGEST = 600  # characters of a sentence
+LONG = "x" * 300
+HUGE = 10**400
+
+
+class Liar(list[Any]):
+    """A list that lies about its length."""
+
+    def __init__(self, values: list[Any], length: int) -> None:
+        super().__init__(values)
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+
+def nested(levels: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+def holding_itself() -> list[Any]:
+    inner: list[Any] = [1]
+    inner += [inner, inner]
+    return inner
+
+
+def race(**given: Any) -> Any:
+    usual: dict[str, Any] = {"arms": ["a", "b"], "items": range(9), "bounds": (0, 1), "progress": False}
+    return bestarm.race(lambda arm, item: 0.5, **usual | given)
+
+
+def commands(given: Any, **options: Any) -> Any:
+    return bestarm.race_commands(given, progress=False, max_evaluations=2, **options)
+
+
+def told(rewards: Any, n_arms: int = 2) -> None:
+    game = PairwiseBAI(0.1).start(n_arms)
+    game.ask()
+    game.tell(rewards)
+
+
+CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "an arm that holds itself": (
+        lambda: race(arms=["a", holding_itself()]),
+        ValueError,
+        r"^arm 1 holds itself, or is nested more than 100 levels deep: give arms as a mapping, {'name': ..., ...}$",
+    ),
+    "a deep arm": (lambda: race(arms=["a", nested(101)]), ValueError, "^arm 1 holds itself, or is nested more than"),
+    "a deep item": (
+        lambda: race(items=[nested(20_000), 1]),
+        ValueError,
+        "^an item is nested too deeply: give its name or number, and look it up in evaluate$",
+    ),
+    "fewer items than said": (
+        lambda: race(items=Liar([1, 2, 3], 5)),
+        ValueError,
+        "^items must hold as many items as their length says, 5, but there are 3$",
+    ),
+    "more items than said": (
+        lambda: race(items=Liar([1, 2, 3], 2), replace=True),
+        ValueError,
+        "^items must hold as many items as their length says, 2, but there are more$",
+    ),
+    "commands that are no texts": (
+        lambda: commands([["true"], ["false"]]),
+        TypeError,
+        r"^commands must be texts, or a mapping of names to texts or to lists of words, got \['true'\]$",
+    ),
+    "no commands at all": (lambda: commands(5), TypeError, "^commands must be texts, .*, got 5$"),
+    "commands of another length": (
+        lambda: commands(Liar(["true", "true"], 5)),
+        ValueError,
+        "^commands must be different, but 'true' appears more than once$",
+    ),
+    "a word that is no text": (
+        lambda: commands({"a": ["sleep", 5], "b": "true"}),
+        TypeError,
+        "^the command 'a' must be a text or a list of words, got 5$",
+    ),
+    "a command that is a number": (
+        lambda: commands({"a": 5, "b": "true"}),
+        TypeError,
+        "^the command 'a' must be a text or a list of words, got 5$",
+    ),
+    "a folder that is no path": (
+        lambda: commands(["true", "false"], folder=nested(20_000)),
+        TypeError,
+        "^folder must be a path, as text or as a Path, got <list without a text: RecursionError>$",
+    ),
+    "a table that is no path": (
+        lambda: bestarm.read_table(5),  # type: ignore[arg-type]
+        TypeError,
+        "^path must be a path, as text or as a Path, got 5$",
+    ),
+    "scores too large": (
+        lambda: bestarm.ScoreTable(("a", "b"), ("x",), HUGE),  # type: ignore[arg-type]
+        ValueError,
+        r"^scores must lie within ±1e\+150, got a number of more than 100 digits$",
+    ),
+    "rewards too large": (lambda: told([Fraction(HUGE, 3), 0.5]), ValueError, r"^rewards must lie within ±1e\+150"),
+    "rows too large": (
+        lambda: PairwiseBAI(0.1).start(2).play([[HUGE, 0.5]]),
+        ValueError,
+        r"^rows must lie within ±1e\+150, got \[\[1000",
+    ),
+    "rewards of many arms": (
+        lambda: told([0.5], 300),
+        ValueError,
+        r"^rewards must hold one number for each of the 300 arms asked \(0, 1, 2, .*…, got shape \(1,\)$",
+    ),
+    "clusters counted in a byte": (
+        lambda: clustered_arms(256, np.uint8(200)),  # type: ignore[arg-type]
+        ValueError,
+        "^n_clusters must divide n_arms, got 200 clusters for 256 arms$",
+    ),
+    "a setting that cannot be compared": (
+        lambda: race(algorithm=PairwiseBAI(0.1), delta=Decimal("sNaN"), bounds=None),
+        ValueError,
+        r"^delta is Decimal\('sNaN'\) here and 0.1 in PairwiseBAI\(0.1\): give it in one place$",
+    ),
+    "rows that are none": (
+        lambda: Record.of_rows([(1, "x", 2)], np.ma.masked_array([1.0, 2.0], [True, False]), 1),  # type: ignore[arg-type]
+        ValueError,
+        "^scores must be rows of 4 values, and begin with numbers$",
+    ),
+    "rows of another width": (
+        lambda: Record.of_rows([(1, "x")], [], 1),  # type: ignore[list-item]
+        ValueError,
+        "^rounds must be rows of 3 values, and begin with numbers$",
+    ),
+    "rows that have no order": (
+        lambda: Record.of_rows([(1, "x", 2), ("2", "x", 2)], [], 1),  # type: ignore[list-item]
+        ValueError,
+        "^rounds must be rows of 3 values, and begin with numbers$",
+    ),
+    "more in flight than any race has": (
+        lambda: Record.of_rows([(10**9, "x", 2)], [], 10**9),
+        ValueError,
+        "^rounds_in_flight must be a whole number of at most 10,000, got 1000000000$",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_that_nobody_expects_are_refused_in_one_sentence(case: str) -> None:
+    call, error, message = CASES[case]
+    with pytest.raises(error, match=message) as caught:
+        call()
+    assert len(str(caught.value)) < LONGEST
+
+
+NAMES_A_PATH: dict[str, Callable[[str], Any]] = {
+    "load_result": bestarm.load_result,
+    "store": lambda path: race(store=path),
+    "read_table": bestarm.read_table,
+    "read_table csv": lambda path: bestarm.read_table(f"{path}.csv"),
+    "to_json": lambda path: race().to_json(path),
+}
+
+
+@pytest.mark.parametrize("call", NAMES_A_PATH)
+@pytest.mark.parametrize("path", [LONG, f"{LONG}/{LONG}", "\r\r\n/x\ny", "a\n" * 300], ids=range(4))
+def test_a_path_in_a_message_is_short_and_on_one_line(call: str, path: str, tmp_path: Path) -> None:
+    with pytest.raises((ValueError, OSError, bestarm.StoreError)) as caught:
+        NAMES_A_PATH[call](str(tmp_path / path))
+    said = str(caught.value)
+    assert len(said) < LONGEST
+    assert said.isprintable()
+
+
+def test_an_error_of_writing_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        race().to_json(tmp_path / "nowhere" / "result.json")
+    assert caught.value.filename == str(tmp_path / "nowhere" / "result.json")
+
+
+def test_integers_of_128_bits_are_scores() -> None:
+    kinds = {"a": pl.Int128, "b": pl.Int8}
+    table = pl.DataFrame({"a": [10**30, 1, None], "b": [0, 1, 2]}, schema=kinds)
+    assert np.array_equal(score_table(table).scores, [[1e30, 0.0], [1.0, 1.0], [np.nan, 2.0]], equal_nan=True)
+
+
+def test_arms_of_several_levels_are_raced(tmp_path: Path) -> None:
+    shared = {"depth": [1, (2, {"width": 3})]}
+    result = race(arms=[shared, [shared, shared], nested(90)], store=tmp_path / "race.sqlite")
+    assert len(result.records) == 3
+    assert result.to_json()
