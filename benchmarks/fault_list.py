@@ -112,8 +112,8 @@ FAULTS = (
     Fault(
         "the leader is within epsilon plus the zone",
         "kernels/pairs.py",
-        "_leader_within(board, epsilon, slope, offsets[r], scale)",
-        "_leader_within(board, epsilon, slope, offset, scale)",
+        "leader_within(board, epsilon, slope, offsets[r], scale)",
+        "leader_within(board, epsilon, slope, offset, scale)",
         ("test_decisions.py", "test_sharp_games.py", "test_reference.py"),
     ),
     # --- arms, simulation
