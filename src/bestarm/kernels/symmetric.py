@@ -55,54 +55,54 @@ def _bet(rows, r, t, board, rivals, zone):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _stands(a, board, failing):  # type: ignore[no-untyped-def]
-    """Whether the arm at a place is a queried candidate, or was one until it failed in the round that comes next."""
-    return (a < board.tally[QUERIED] and board.bar[a] == 0.0) or failing[board.arms[a]]
-
-
-@compiled
-def _pooled_variance(t, board, failing):  # type: ignore[no-untyped-def]
-    """The variance of differences after ``t`` rounds, averaged over the pairs; after the first their mean square."""
-    summed, n_pairs = 0.0, 0
+def _standing(board, failing):  # type: ignore[no-untyped-def]
+    """The places of queried candidates, and of those that were until they failed in the round that comes next."""
+    places, n = np.empty(board.arms.size, dtype=np.int64), 0
     for a in range(board.arms.size):
-        if _stands(a, board, failing):
-            for b in range(a):
-                if _stands(b, board, failing):
-                    summed += board.squares[a, b] if t > 1 else (board.means[a] - board.means[b]) ** 2
-                    n_pairs += 1
-    return max(summed / max(1, n_pairs) / max(1.0, t - 1.0), SMALLEST)
+        if (a < board.tally[QUERIED] and board.bar[a] == 0.0) or failing[board.arms[a]]:
+            places[n] = a
+            n += 1
+    return places[:n]
 
 
 @compiled
-def _is_ahead(a, b, board):  # type: ignore[no-untyped-def]
-    """Whether the arm at a place has the larger mean than the one at another, ties by number; all are, of nobody."""
-    if b < 0:
-        return True
-    lead = board.means[a] - board.means[b]
-    return lead > 0.0 or (lead == 0.0 and board.arms[a] < board.arms[b])
+def _pooled_variance(t, standing, means, squares):  # type: ignore[no-untyped-def]
+    """The variance of differences after ``t`` rounds, averaged over pairs; after the first round their mean square."""
+    summed, n = 0.0, standing.size
+    for at in range(n):
+        a = standing[at]
+        for b in standing[:at]:
+            summed += squares[a, b] if t > 1 else (means[a] - means[b]) ** 2
+    return max(summed / max(1.0, 0.5 * n * (n - 1)) / max(1.0, t - 1.0), SMALLEST)
+
+
+@compiled
+def _first_two(standing, means, arms):  # type: ignore[no-untyped-def]
+    """The places of the largest mean and of the second, ties by number; -1 where there is none."""
+    first, second = -1, -1
+    for a in standing:
+        if first < 0 or means[a] > means[first] or (means[a] == means[first] and arms[a] < arms[first]):
+            first, second = a, first
+        elif second < 0 or means[a] > means[second] or (means[a] == means[second] and arms[a] < arms[second]):
+            second = a
+    return first, second
 
 
 @compiled
 def renew_rivals(t, board, rivals, zone):  # type: ignore[no-untyped-def]
-    """Choose after round ``t`` whom is bet on: the leader, and against the leader the second; with a zone nobody.
+    """Choose after round ``t`` who is bet on: the leader, and against the leader the second; with a zone nobody.
 
     Arms that fail in the round that comes next can be chosen until it is over: who fails must not change the bets.
     """
-    first, second, failing = -1, -1, rivals.failing
-    for a in range(board.arms.size):
-        if _stands(a, board, failing):
-            if _is_ahead(a, first, board):
-                first, second = a, first
-            elif _is_ahead(a, second, board):
-                second = a
-    ridge = RIDGE * _pooled_variance(t, board, failing)
-    for a in range(board.tally[QUERIED]):
-        if board.bar[a] == 0.0:
-            b = first if a != first else second if zone == 0.0 else -1
-            rivals.rival[board.arms[a]] = board.arms[b] if b >= 0 else -1
-            if b >= 0:
-                square = board.squares[max(a, b), min(a, b)]
-                rivals.scale[board.arms[a]] = math.sqrt((square + ridge) / (t - 1.0 + RIDGE))
+    standing = _standing(board, rivals.failing)
+    first, second = _first_two(standing, board.means, board.arms)
+    ridge = RIDGE * _pooled_variance(t, standing, board.means, board.squares)
+    for a in standing:
+        b = first if a != first else second if zone == 0.0 else -1
+        rivals.rival[board.arms[a]] = board.arms[b] if b >= 0 else -1
+        if b >= 0:
+            square = board.squares[max(a, b), min(a, b)]
+            rivals.scale[board.arms[a]] = math.sqrt((square + ridge) / (t - 1.0 + RIDGE))
     rivals.renewal[0] = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
