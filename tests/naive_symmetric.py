@@ -167,7 +167,8 @@ class Naive:
         values = np.sort(X[:, j] - X[:, i])
         size = float(np.abs(X[:, [i, j]]).max())
         distinct = 1 + int((np.diff(values) > 1e-13 * size).sum())
-        constant_for_long = distinct == 1 and self.t - 1 >= log_threshold / log(2)
+        constant = float(np.ptp(self.differences(j, i))) <= 1e-13 * size
+        constant_for_long = constant and self.t - 1 >= log_threshold / log(2)
         return distinct >= min(self.t, 10) or constant_for_long
 
     # --- whom it is bet on ------------------------------------------------------------------------------------------

@@ -83,8 +83,8 @@ class SymmetricEvidence(PairEvidence):
         if self._delta == 0.0:
             return None
         delta = self._goal.delta / self.board.arms.size if simultaneous else self._delta
-        n = shared_rounds(self.board, a, b)
-        enough = may_be_judged(self.rivals.first, a, b, n, self._constant_from(delta))
+        n, (_, square) = shared_rounds(self.board, a, b), self._lead_and_square(a, b)
+        enough = may_be_judged(self.rivals.first, a, b, n, square, self._constant_from(delta))
         return self._lower_bound(a, b, delta) if enough else -np.inf
 
     def rounds_apart(self, ahead: Array, behind: Array, shift: float) -> float:

@@ -107,11 +107,12 @@ def renew_rivals(t, board, rivals, zone):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def may_be_judged(first, i, j, t, constant_from):  # type: ignore[no-untyped-def]
+def may_be_judged(first, i, j, t, square, constant_from):  # type: ignore[no-untyped-def]
     """Whether the differences of two arms have taken enough values in ``t`` rounds for a test of Gaussian ones.
 
-    Ten of them, in the first rounds as many as there are rounds. Or a single one for so long that no symmetric
-    difference would have done so, unless that is its mean. Looked for in the first rounds, which are kept.
+    Ten of them, in the first rounds as many as there are rounds: looked for in the rounds that are kept. Or always the
+    same one, so that their centred sum of squares is rounding, and for so long that no symmetric difference would have
+    done so, unless that is its mean.
     """
     found, size, needed = 0, 0.0, min(t, DISTINCT)
     values = np.empty(DISTINCT)
@@ -125,7 +126,7 @@ def may_be_judged(first, i, j, t, constant_from):  # type: ignore[no-untyped-def
             found += 1
             if found == needed:
                 return True
-    return found == 1 and t >= constant_from
+    return found == 1 and t >= constant_from and square <= t * (ROUNDING * size) ** 2
 
 
 @compiled
@@ -154,8 +155,9 @@ def _judge_pairs(board, first, slope, offset, rule, t):  # type: ignore[no-untyp
         for b in range(board.tally[QUERIED]):
             lead = means[b] - means[a]
             if lead > 0.0 or (rule.zone > 0.0 and lead == 0.0 and b < a):
-                margin = lead - radius(board.squares[max(a, b), min(a, b)], slope, offset, scale, False)
-                if margin > most and may_be_judged(first, arms[a], arms[b], t, rule.constant_from):
+                square = board.squares[max(a, b), min(a, b)]
+                margin = lead - radius(square, slope, offset, scale, False)
+                if margin > most and may_be_judged(first, arms[a], arms[b], t, square, rule.constant_from):
                     by, most = b, margin
         if by >= 0:
             mark(board, arms[a], t, arms[by], most)
@@ -170,8 +172,8 @@ def _leader_near(board, first, slope, offset, rule, t):  # type: ignore[no-untyp
         return False
     leader = leader_place(board)
     for a in range(board.tally[QUERIED]):
-        other = board.bar[a] == 0.0 and a != leader
-        if other and not may_be_judged(first, board.arms[a], board.arms[leader], t, rule.constant_from):
+        other, square = board.bar[a] == 0.0 and a != leader, board.squares[max(a, leader), min(a, leader)]
+        if other and not may_be_judged(first, board.arms[a], board.arms[leader], t, square, rule.constant_from):
             return False
     return True
 
