@@ -142,7 +142,8 @@ class SymmetricBetting:
 
     Margins of arms that the bets put out are logarithms of wealth over threshold, and ``by`` is whom it was bet on;
     margins of arms that the Student mixture put out are leads beyond its boundary. With two arms there is no union to
-    be saved, and `StudentMixture` alone needs as few rounds.
+    be saved, and `StudentMixture` alone needs nearly as few rounds; where games end by epsilon it needs fewer, since
+    here only the share speaks about leads.
 
     **Guarantee.** Rounds independent and identically distributed, the difference of every arm and the best one
     symmetric about its mean (the median, where there is no mean): with probability at least ``1 - (1 - student) delta``
