@@ -8,6 +8,7 @@ import numpy as np
 
 import naive
 import naive_sharp
+import naive_symmetric
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import (
     Betting,
@@ -18,6 +19,7 @@ from bestarm.comparisons import (
     LeaderBetting,
     Portfolio,
     StudentMixture,
+    SymmetricBetting,
     Wins,
 )
 from naive_convex import convex_boundary, convex_race, portfolio_race
@@ -42,6 +44,8 @@ BETTING_ON_A_POOL = Betting(pool=40)
 WAKING_SOON = Betting(bets=(0.9, 0.5), reserve=0.4)  # in rounds 4, 16 and 64
 LEADERS_ALONE = LeaderBetting((-1.0, 3.0), pairs=0)
 LEADERS_ON_A_POOL = LeaderBetting(pool=40)
+SYMMETRIC_EARLY = SymmetricBetting(student=0.3, min_rounds=2)
+SYMMETRIC_ALONE = SymmetricBetting(student=0)
 WINS_ON_A_POOL = Wins(pool=41)  # odd: no ties
 PORTFOLIO_ON_A_POOL = Portfolio(bounds=(-5.0, 5.0), pool=40)
 
@@ -59,6 +63,9 @@ COMPARISONS: dict[str, Comparison] = {
     "LeaderBetting": LeaderBetting(),
     "LeaderBetting, no pairs, other bounds": LEADERS_ALONE,
     "LeaderBetting, pool": LEADERS_ON_A_POOL,
+    "SymmetricBetting": SymmetricBetting(),
+    "SymmetricBetting, looking early": SYMMETRIC_EARLY,
+    "SymmetricBetting, no Student": SYMMETRIC_ALONE,
     "Wins": Wins(),
     "Wins, pool": WINS_ON_A_POOL,
     "Portfolio": Portfolio(),
@@ -76,6 +83,13 @@ def by(reference: Callable[[Matrix], naive.Played]) -> dict[str, Any]:
 def by_mixture(mixture: StudentMixture, **given: Any) -> dict[str, Any]:
     def reference(rows: Matrix) -> list[tuple[int, int]]:
         return naive_sharp.play(rows, student_rules(mixture, rows.shape[1], DELTA, **given)).eliminations
+
+    return {"reference": reference, "n_rounds": 150}
+
+
+def by_symmetry(settings: SymmetricBetting, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        return naive_symmetric.play(rows, naive_symmetric.rules_of(settings, DELTA, **given)).eliminations
 
     return {"reference": reference, "n_rounds": 150}
 
@@ -187,6 +201,14 @@ PAIRWISE: dict[str, Subject] = {
     "LeaderBetting, no pairs, other bounds": Subject(PairwiseBAI(DELTA, comparison=LEADERS_ALONE), {"n_rounds": 150}),
     "LeaderBetting, pool": Subject(
         PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), {"n_rounds": 150} | close_together(0.0, 1.0)
+    ),
+    "SymmetricBetting": Subject(PairwiseBAI(DELTA, comparison=SymmetricBetting()), by_symmetry(SymmetricBetting())),
+    "SymmetricBetting, early, kept, zone, epsilon": Subject(
+        PairwiseBAI(DELTA, comparison=SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, indifference_zone=0.02),
+        by_symmetry(SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, zone=0.02),
+    ),
+    "SymmetricBetting, no Student": Subject(
+        PairwiseBAI(DELTA, comparison=SYMMETRIC_ALONE, keep=2.0), by_symmetry(SYMMETRIC_ALONE, keep=2.0)
     ),
     "Wins": Subject(PairwiseBAI(DELTA, comparison=Wins()), by_wins(Wins())),
     "Wins, pool": Subject(

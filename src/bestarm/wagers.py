@@ -1,7 +1,7 @@
 """What compiled bets work on: wealth and what it is bet on, plain arrays allocated once per game, and the rules.
 
-Three kinds of bets: on every pair of arms (`Purse`), on averages of the leaders so far (`Leaders`), and on
-combinations of arms that are learned (`Folio`).
+Four kinds of bets: on every pair of arms (`Purse`), on averages of the leaders so far (`Leaders`), on one rival of each
+arm (`Rivals`), and on combinations of arms that are learned (`Folio`).
 """
 
 from typing import NamedTuple
@@ -195,3 +195,44 @@ class Wealth(NamedTuple):
     sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
     purse: Purse  # against "not better"
     near: Purse  # against "not better by more than -epsilon"; of one arm, and not used, where there is no epsilon
+
+
+class RivalRule(NamedTuple):
+    """How the wealth of bets on rivals is judged, and beside it a boundary on moments, in units of rewards."""
+
+    keep: float
+    zone: float
+    epsilon: float
+    threshold: float  # of the wealth against an arm
+    constant_from: int  # the round from which on differences that were all the same may be judged by the boundary
+
+
+class Rivals(NamedTuple):
+    """The wealth against each arm of bets on its rival, the leader so far: fixed before a round begins."""
+
+    effects: NDArray[np.float64]  # (G): bets, in standard deviations of the difference
+    rival: NDArray[np.int64]  # (K), by arm: whom it is bet on; -1 is nobody
+    scale: NDArray[np.float64]  # (K), by arm: the standard deviation of the difference that is bet on
+    failing: NDArray[np.bool_]  # (K), by arm: disqualified in the round that comes next, though it was bet on
+    wealth: NDArray[np.float64]  # (K, G), by arm and bet
+    total: NDArray[np.float64]  # (K), by arm: summed over the bets
+    first: NDArray[np.float64]  # (FIRST_ROUNDS, K): the rewards of the first rounds
+    renewal: NDArray[np.int64]  # (1): the rivals are renewed before this round
+
+
+FIRST_ROUNDS = 500
+
+
+def new_rivals(n_arms: int, effects: NDArray[np.float64]) -> Rivals:
+    """The bets on rivals before the first round, in which there are none yet."""
+    K, G = n_arms, effects.size
+    return Rivals(
+        effects=effects,
+        rival=np.full(K, -1),
+        scale=np.ones(K),
+        failing=np.zeros(K, dtype=np.bool_),
+        wealth=np.full((K, G), 1.0 / G),
+        total=np.ones(K),
+        first=np.zeros((FIRST_ROUNDS, K)),
+        renewal=np.zeros(1, dtype=np.int64),
+    )

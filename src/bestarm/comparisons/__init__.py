@@ -10,6 +10,7 @@ from bestarm.comparisons.gaussian_bernstein import GaussianBernstein
 from bestarm.comparisons.leader_betting import LeaderBetting
 from bestarm.comparisons.portfolio import Portfolio
 from bestarm.comparisons.student_mixture import StudentMixture
+from bestarm.comparisons.symmetric_betting import SymmetricBetting
 from bestarm.comparisons.wins import Wins
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "PairBoundary",
     "Portfolio",
     "StudentMixture",
+    "SymmetricBetting",
     "Wins",
 ]

@@ -149,6 +149,11 @@ GAUSSIAN = (
     "skewed or discrete scores weaken the guarantee)"
 )
 
+SYMMETRIC = (
+    "the items are independent of each other and the differences between scores are symmetric about their means: good "
+    "luck and bad luck of the same size are equally likely (skewed differences void the guarantee)"
+)
+
 
 def bounded(bounds: tuple[float, float], pool: int | None = None) -> str:
     """The assumption of a test that needs bounds and nothing else."""

@@ -180,13 +180,13 @@ def growth_of_bets(
     ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float, rule: WealthRule, bets: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The mean of ``log(1 + lambda D)`` for each bet, ``D`` between all rewards of the one and all of the other arm."""
-    (a, shares_a), (b, shares_b) = _in_groups(ahead), _in_groups(behind)
+    (a, shares_a), (b, shares_b) = in_groups(ahead), in_groups(behind)
     differences = np.subtract.outer(a, b)
     differences = ((np.sign(differences) if rule.signs else differences) + shift) * rule.scale
     return np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in bets])
 
 
-def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A few values that stand for all rewards, with the same mean, and their shares."""
     groups = np.array_split(np.sort(rewards), min(GROUPS, rewards.size))
     return np.array([group.mean() for group in groups]), np.array([group.size for group in groups]) / rewards.size

@@ -7,6 +7,7 @@ from bestarm.kernels.intervals import lucb, race_intervals
 from bestarm.kernels.leaders import race_leaders, renew_leaders
 from bestarm.kernels.pairs import race_pairs
 from bestarm.kernels.portfolio import race_portfolio
+from bestarm.kernels.symmetric import may_be_judged, race_symmetric, renew_rivals
 from bestarm.kernels.wealth import race_wealth
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "let_leave",
     "log_wealth",
     "lucb",
+    "may_be_judged",
     "nonnegative_minimum",
     "quick_log_wealth",
     "race_convex",
@@ -23,7 +25,9 @@ __all__ = [
     "race_leaders",
     "race_pairs",
     "race_portfolio",
+    "race_symmetric",
     "race_wealth",
     "renew_leaders",
+    "renew_rivals",
     "sparse_sign",
 ]
