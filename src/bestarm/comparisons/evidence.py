@@ -30,10 +30,12 @@ class Evidence(ABC):
 
     no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
 
+    needs_squares: ClassVar[bool] = True  # the sums of squares of all differences, on the board
+
     criterion: Criterion = "mean"  # what the best arm has most of: the unit of leads, epsilon and zone
 
     def __init__(self, n_arms: int) -> None:
-        self.board: Board = new_board(n_arms)
+        self.board: Board = new_board(n_arms, self.needs_squares)
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 GROUPS = 64  # of rewards of an arm that are alike
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
+FEW_ROUNDS = 16  # after which it is looked whether there are such: most arms of many leave soon
 CAP = 0.99  # the largest share of the purse that one round can lose
 
 
@@ -39,6 +40,8 @@ class WealthEvidence(Evidence):
 
     Bounds on differences need the rewards themselves, so these are kept.
     """
+
+    needs_squares = False
 
     def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
         from bestarm.kernels import race_wealth
@@ -78,13 +81,14 @@ class WealthEvidence(Evidence):
         """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
         used = 0
         while used < len(rows):
-            block = rows[used : used + self._rounds_until_waking()]
+            ahead = self._rounds_until_waking()
+            block = rows[used : used + (ahead if len(self.state.purse.total) < MANY_ROWS else min(ahead, FEW_ROUNDS))]
             played = int(self._kernel(block, self.board, *self.state, self.rule))
             used += played
+            self._give_back()
             if played < len(block):
                 break
         self.history.add(rows[:used])
-        self._give_back()
         return used
 
     def _give_back(self) -> None:
@@ -193,6 +197,7 @@ def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
 class PortfolioEvidence(WealthEvidence):
     """Half of the wealth in portfolios, half in the bets on single differences."""
 
+    needs_squares = True
     no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
 
     def _rule(self, goal: Goal) -> WealthRule:
