@@ -190,8 +190,9 @@ def test_a_record_says_where_its_arms_change() -> None:
     assert record_of(SETS[:1]).changes() == []
 
 
-def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table() -> None:
-    record = record_of(SETS)
+@pytest.mark.parametrize("sets", [SETS, [[0, 1, 2, 3]] * 7])
+def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table(sets: list[list[int]]) -> None:
+    record = record_of(sets)
     table, by_arm = record.dense(1, 7, 4), record.by_arm(7, 4)
     for a in range(4):
         known = ~np.isnan(table[:, a])
