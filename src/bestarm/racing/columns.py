@@ -85,7 +85,7 @@ class ByArm:
         if not there.all():
             rounds, arms, scores = rounds[there], arms[there], scores[there]
         if arms.size % n_arms == 0 and (arms.reshape(-1, n_arms) == np.arange(n_arms)).all():  # nobody has left
-            self._rounds, self._scores = (column.reshape(-1, n_arms).T.ravel() for column in (rounds, scores))
+            self._rounds, self._scores = rounds.reshape(-1, n_arms).T.ravel(), scores.reshape(-1, n_arms).T.ravel()
         else:
             kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
             order = np.argsort(arms.astype(kind), kind="stable")
