@@ -12,7 +12,7 @@ import pytest
 import bestarm
 from bestarm import Race, StoreError, load_result
 from bestarm.algorithms import EliminationGame, PairwiseBAI
-from bestarm.comparisons import Betting
+from bestarm.comparisons import Betting, Wins
 from bestarm.comparisons.bisection import last_not_below
 from bestarm.comparisons.wealth import WealthEvidence
 from bestarm.racing.columns import Texts
@@ -75,6 +75,24 @@ def test_the_history_of_a_game_does_not_depend_on_the_blocks_in_which_it_was_pla
                 np.testing.assert_array_equal(history_of(game).differences(a, b), rows[:n, a] - rows[:n, b])
 
 
+def test_bets_that_nobody_needs_are_given_back_on_the_way_through_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = PairwiseBAI(1e-9, comparison=Betting()).start(80)
+    assert isinstance(game, EliminationGame)
+    assert isinstance(game.evidence, WealthEvidence)
+    kernel, sizes = game.evidence._kernel, []
+
+    def noted(rows: Any, board: Any, sums: Any, purse: Any, *others: Any) -> int:
+        sizes.append((len(rows), len(purse.total)))
+        return int(kernel(rows, board, sums, purse, *others))
+
+    monkeypatch.setattr(game.evidence, "_kernel", noted)
+    game.play(rows_of(500, 80))
+    assert game.candidates == (78, 79)
+    assert sizes[0] == (16, 80)
+    assert sizes[-1][0] > 16
+    assert sizes[-1][1] == 2
+
+
 # --- bounds on leads --------------------------------------------------------------------------------------------------
 
 
@@ -115,6 +133,29 @@ def test_bounds_are_those_of_a_slow_bisection(n: int, pool: int | None) -> None:
             assert betting.lower_bound(differences, log_threshold) == bisected(beyond, -3.0, 3.0, 3e-12)
 
 
+@pytest.mark.parametrize("comparison", [Betting(), Betting(pool=300), Wins(), Wins(pool=300)])
+@pytest.mark.parametrize("n_rounds", [1, 20, 250])
+def test_the_smallest_bound_is_found_without_most_of_the_others(
+    comparison: Any, n_rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.clip(np.random.default_rng(2).normal(np.linspace(0.2, 0.5, 12), 0.2, (n_rounds, 12)), 0, 1)
+    game = PairwiseBAI(0.05, comparison=comparison).start(12)
+    game.play(rows)
+    assert isinstance(game, EliminationGame)
+    for arm in range(12):
+        others = [other for other in range(12) if other != arm]
+        assert game.evidence.smallest_lead_bound(arm, others) == min(game.lead_bound(arm, b) for b in others)  # type: ignore[type-var]
+    found: list[float] = []
+
+    def noted(*given: Any) -> float:
+        found.append(last_not_below(*given))
+        return found[-1]
+
+    monkeypatch.setattr("bestarm.comparisons.betting.last_not_below", noted)
+    assert game.regret_bound == max(0.0, -min(found))
+    assert len(found) < len(game.candidates) or n_rounds == 1
+
+
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
@@ -149,9 +190,13 @@ def test_a_record_says_where_its_arms_change() -> None:
     assert record_of(SETS[:1]).changes() == []
 
 
-def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table() -> None:
-    record = record_of(SETS)
+@pytest.mark.parametrize("sets", [SETS, [[0, 1, 2, 3]] * 7, [[0, 1, 2, 3]] * 6 + [[3, 1, 0, 2]]])
+def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table(sets: list[list[int]]) -> None:
+    record = record_of(sets)
     table, by_arm = record.dense(1, 7, 4), record.by_arm(7, 4)
+    for number, arms in enumerate(sets, start=1):
+        for arm in range(4):
+            assert table[number - 1, arm] == (number + arm / 100) if arm in arms else np.isnan(table[number - 1, arm])
     for a in range(4):
         known = ~np.isnan(table[:, a])
         np.testing.assert_array_equal(by_arm.of(a)[0], np.flatnonzero(known))
@@ -202,6 +247,20 @@ def test_what_is_said_of_a_race_takes_no_table_of_all_rounds_and_arms(bounds: An
     result.to_html(tmp_path / "page.html")
     assert "scores" not in vars(result)  # made when somebody asks for it
     assert result.scores.shape == (400, n_arms)
+
+
+@pytest.mark.parametrize("options", [{}, {"bounds": (0, 1)}, {"items": range(900), "bounds": (0, 1)}])
+def test_a_file_is_played_once_to_be_shown(options: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Race(range(5), store=tmp_path / "race.sqlite", rounds_in_flight=4, delta=1e-9, **options) as race:
+        for row in rows_of(90, 5):
+            for todo in race.ask():
+                race.tell(todo, {arm: row[arm] for arm in todo.arms})
+    again = load_result(tmp_path / "race.sqlite")
+    del vars(again)["_game"]
+    known = again.regret_bound, again.lead("3", "4"), again.lead("0", "4")  # from the record
+    monkeypatch.delattr("bestarm.racing.result.replay")
+    shown = load_result(tmp_path / "race.sqlite")
+    assert (shown.regret_bound, shown.lead("3", "4"), shown.lead("0", "4")) == known
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class Board(NamedTuple):
     arms: NDArray[np.int64]  # by place: which arm stands there
     means: NDArray[np.float64]  # by place: mean over the rounds of that arm
     own: NDArray[np.float64]  # by place: centred sum of squares of the arm
-    squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference
+    squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference; may be empty
     bar: NDArray[np.float64]  # by place: 0 for a candidate, infinite for others: nobody is beaten twice
     deviation: NDArray[np.float64]  # by place: scratch, the reward minus the mean before it
     parted: NDArray[np.float64]  # by two arms: how far the second was ahead in mean when the first left
@@ -47,14 +47,14 @@ class Board(NamedTuple):
     limits: NDArray[np.int64]  # MAX_ROUNDS, MAX_QUERIES: the game ends before it would exceed these
 
 
-def new_board(n_arms: int) -> Board:
+def new_board(n_arms: int, with_squares: bool = True) -> Board:
     """A board before the first round."""
     K = n_arms
     return Board(
         arms=np.arange(K),
         means=np.zeros(K),
         own=np.zeros(K),
-        squares=np.zeros((K, K)),
+        squares=np.zeros((K, K) if with_squares else (0, 0)),
         bar=np.zeros(K),
         deviation=np.zeros(K),
         parted=np.full((K, K), np.nan),

@@ -1,5 +1,6 @@
 """The sharp comparison for bounded rewards: betting on differences."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
@@ -7,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
-from bestarm.comparisons.bisection import last_not_below
+from bestarm.comparisons.bisection import MARGIN, last_not_below
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
 from bestarm.comparisons.sleeping import RESERVE, mixture
 from bestarm.comparisons.wealth import CAP, WealthEvidence
@@ -103,10 +104,12 @@ class Betting:
         bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
         return float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP))
 
-    def lower_bound(self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], log_threshold: float) -> float:
+    def lower_bound(
+        self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], log_threshold: float, most: float = math.inf
+    ) -> float:
         """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``, by bisection.
 
-        The wealth decreases in ``nu``; the bounds of the rewards limit the answer.
+        The wealth decreases in ``nu``; the bounds of the rewards limit the answer, and so does ``most``.
         """
         from bestarm.kernels import log_wealth, quick_log_wealth
 
@@ -117,4 +120,6 @@ class Betting:
             return lambda nu: float(kernel(scaled, nu * self.scale, self.pool or 0, bets, CAP)) - log_threshold
 
         end = 1.0 / self.scale
+        if most < end and beyond(quick_log_wealth)(most) > MARGIN:
+            return most
         return last_not_below(beyond(log_wealth), beyond(quick_log_wealth), -end, end, 1e-12 / self.scale)

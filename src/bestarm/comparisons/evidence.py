@@ -30,10 +30,12 @@ class Evidence(ABC):
 
     no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
 
+    needs_squares: ClassVar[bool] = True  # the sums of squares of all differences, on the board
+
     criterion: Criterion = "mean"  # what the best arm has most of: the unit of leads, epsilon and zone
 
     def __init__(self, n_arms: int) -> None:
-        self.board: Board = new_board(n_arms)
+        self.board: Board = new_board(n_arms, self.needs_squares)
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:
@@ -57,6 +59,12 @@ class Evidence(ABC):
         where no statistics of differences are kept.
         """
         return None
+
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float | None:
+        """The smallest of the bounds for the leads of arm a over others, each at the level of one test."""
+        bounds = [self.lead_bound(a, b, simultaneous=False) for b in others]
+        known = [bound for bound in bounds if bound is not None]
+        return min(known, default=np.inf) if len(known) == len(bounds) else None
 
     def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float | None:
         """In which round an arm would be out if the two arms had these rewards, but on items of their own.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 GROUPS = 64  # of rewards of an arm that are alike
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
+FEW_ROUNDS = 16  # after which it is looked whether there are such: most arms of many leave soon
 CAP = 0.99  # the largest share of the purse that one round can lose
 
 
@@ -39,6 +40,8 @@ class WealthEvidence(Evidence):
 
     Bounds on differences need the rewards themselves, so these are kept.
     """
+
+    needs_squares = False
 
     def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
         from bestarm.kernels import race_wealth
@@ -78,13 +81,14 @@ class WealthEvidence(Evidence):
         """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
         used = 0
         while used < len(rows):
-            block = rows[used : used + self._rounds_until_waking()]
+            ahead = self._rounds_until_waking()
+            block = rows[used : used + (ahead if len(self.state.purse.total) < MANY_ROWS else min(ahead, FEW_ROUNDS))]
             played = int(self._kernel(block, self.board, *self.state, self.rule))
             used += played
+            self._give_back()
             if played < len(block):
                 break
         self.history.add(rows[:used])
-        self._give_back()
         return used
 
     def _give_back(self) -> None:
@@ -144,13 +148,24 @@ class WealthEvidence(Evidence):
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
         """A lower confidence bound for the lead of arm a over arm b: the wealth of the bets rules out smaller leads."""
+        return self._lead_bound(a, b, simultaneous)
+
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
+        """The smallest of several such bounds: one look tells of most that they are not smaller than another."""
+        smallest, means = np.inf, dict(zip(self.board.arms.tolist(), self.board.means.tolist(), strict=True))
+        for b in sorted(others, key=lambda arm: -means[arm]):
+            smallest = min(smallest, self._lead_bound(a, b, False, smallest))
+        return smallest
+
+    def _lead_bound(self, a: int, b: int, simultaneous: bool, most: float = np.inf) -> float:
+        """A bound, of which nobody needs to know by how much it is above the most."""
         differences, K = self._differences(a, b), self.board.arms.size
         if differences.size == 0:
             return -1.0 / self._betting.scale
         if differences.size == self._betting.pool:
             return float(differences.mean())
         log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
-        return self._betting.lower_bound(differences, float(log_threshold))
+        return self._betting.lower_bound(differences, float(log_threshold), most)
 
     def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
         """In which round the expected wealth of bets on independent differences would be enough.
@@ -182,6 +197,7 @@ def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
 class PortfolioEvidence(WealthEvidence):
     """Half of the wealth in portfolios, half in the bets on single differences."""
 
+    needs_squares = True
     no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
 
     def _rule(self, goal: Goal) -> WealthRule:

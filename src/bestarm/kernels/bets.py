@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from bestarm.board import QUERIED
 from bestarm.kernels.compiling import compiled, inlined
 
 IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
 FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
 
 
-@compiled
+@inlined
 def null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
     """The largest mean that the next difference can have if that of all rounds is at most ``nu``.
 
@@ -21,7 +20,7 @@ def null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
     return (pool * nu - sum_so_far) / (pool - t + 1)
 
 
-@compiled
+@inlined
 def _bet(row, bets, gain, largest, wealth, growth, asleep, total):  # type: ignore[no-untyped-def]
     """Multiply the bets of a row by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
     columns = gain.size
@@ -36,15 +35,14 @@ def _bet(row, bets, gain, largest, wealth, growth, asleep, total):  # type: igno
 
 
 @inlined
-def _fold(i, purse):  # type: ignore[no-untyped-def]
+def _fold(i, row, n_arms, weights, log_wealth, wealth, growth):  # type: ignore[no-untyped-def]
     """Take the growth of the bets against ``i`` into their logarithms."""
-    row = purse.row_of[i]
-    for j in range(purse.row_of.size):
+    for j in range(n_arms):
         if j != i:
-            for g in range(purse.weights.size):
-                purse.log_wealth[row, g, j] += np.log(purse.growth[row, g, j])
-                purse.wealth[row, g, j] = purse.weights[g] * np.exp(purse.log_wealth[row, g, j])
-                purse.growth[row, g, j] = 1.0
+            for g in range(weights.size):
+                log_wealth[row, g, j] += np.log(growth[row, g, j])
+                wealth[row, g, j] = weights[g] * np.exp(log_wealth[row, g, j])
+                growth[row, g, j] = 1.0
 
 
 @inlined
@@ -59,74 +57,63 @@ def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore
     gain[i] = 0.0
 
 
-@compiled
-def _set_null_means(i, m, arms, nu, pool, t, sums, null_means):  # type: ignore[no-untyped-def]
-    """The null mean of each difference in this round of a pool without replacement: it follows what is left of it."""
-    for b in range(m):
-        null_means[arms[b]] = null_mean(nu, pool, t, sums[i, arms[b]])
-
-
-@compiled
-def _set_pool_gains(i, m, arms, differences, cap, gain, largest):  # type: ignore[no-untyped-def]
-    """The same as `_set_gains` with null means of their own, which ``largest`` holds before."""
+@inlined
+def _set_pool_gains(i, t, m, arms, differences, nu, rule, sums, gain, largest):  # type: ignore[no-untyped-def]
+    """The same in a pool without replacement: the null mean of each difference follows what is left of the pool."""
     for j in range(gain.size):
         gain[j] = 0.0
     for b in range(m):
         j = arms[b]
-        y = largest[j]
+        y = null_mean(nu, rule.pool, t, sums[i, j])
         gain[j] = differences[j] - y
-        largest[j] = cap / (1.0 + y) if y > -1.0 else np.inf
+        largest[j] = rule.cap / (1.0 + y) if y > -1.0 else np.inf
     gain[i] = 0.0
 
 
 @inlined
-def _bet_against(i, t, nu, differences, board, sums, purse, rule):  # type: ignore[no-untyped-def]
-    """One round of bets that each queried arm is better than ``i`` by more than ``nu`` on average.
+def _set_differences(rows, r, i, m, arms, rule, differences):  # type: ignore[no-untyped-def]
+    """By how much each queried arm is better than ``i`` in a round, scaled; with signs only whether it is."""
+    for b in range(m):
+        x, y = rows[r, arms[b]], rows[r, i]
+        differences[arms[b]] = 1.0 * (x > y) - 1.0 * (x < y) if rule.signs else (x - y) * rule.scale
+
+
+@compiled
+def bet_on_all(rows, r, t, nu, m, arms, bar, sums, differences, rule, purse):  # type: ignore[no-untyped-def]
+    """Bet that each queried arm is better by more than ``nu`` than each candidate.
 
     Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
     that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
-    arms, m, gain, largest = board.arms, board.tally[QUERIED], purse.gain, purse.largest
-    row = purse.row_of[i]
-    if rule.pool == 0:
-        _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
-    else:
-        _set_null_means(i, m, arms, nu, rule.pool, t, sums, largest)
-        _set_pool_gains(i, m, arms, differences, rule.cap, gain, largest)
-    _bet(row, purse.bets, gain, largest, purse.wealth, purse.growth, purse.asleep, purse.total)
-    if rule.pool > 0:
-        for b in range(m):
-            j = arms[b]
-            if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
-                purse.total[row, j] = np.inf
-    if t % FOLD == 0:
-        _fold(i, purse)
+    bets, weights, row_of, log_wealth, wealth, growth, asleep, total, gain, largest = purse
+    for a in range(m):
+        if bar[a] > 0.0:
+            continue
+        i = arms[a]
+        row = row_of[i]
+        _set_differences(rows, r, i, m, arms, rule, differences)
+        if rule.pool == 0:
+            _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
+        else:
+            _set_pool_gains(i, t, m, arms, differences, nu, rule, sums, gain, largest)
+        _bet(row, bets, gain, largest, wealth, growth, asleep, total)
+        if rule.pool > 0:
+            for b in range(m):
+                j = arms[b]
+                if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
+                    total[row, j] = np.inf
+        if t % FOLD == 0:
+            _fold(i, row, row_of.size, weights, log_wealth, wealth, growth)
 
 
 @compiled
-def _difference(x, y, rule):  # type: ignore[no-untyped-def]
-    """By how much ``x`` is better than ``y``, scaled; with signs only whether it is."""
-    if rule.signs:
-        return 1.0 * (x > y) - 1.0 * (x < y)
-    return (x - y) * rule.scale
-
-
-@inlined
-def bet_on_all(rows, r, t, board, sums, purse, near, rule):  # type: ignore[no-untyped-def]
-    """Bet against every candidate, in the purse and, with epsilon, in the one that shows who is near."""
-    differences = board.deviation  # free after the means
-    for a in range(board.tally[QUERIED]):
-        if board.bar[a] > 0.0:
-            continue
-        i = board.arms[a]
-        for b in range(board.tally[QUERIED]):
-            j = board.arms[b]
-            differences[j] = _difference(rows[r, j], rows[r, i], rule)
-        _bet_against(i, t, -rule.zone, differences, board, sums, purse, rule)
-        if rule.epsilon > 0.0:
-            _bet_against(i, t, -rule.epsilon, differences, board, sums, near, rule)
-        for b in range(board.tally[QUERIED]):
-            sums[i, board.arms[b]] += differences[board.arms[b]]
+def add_differences(rows, r, m, arms, bar, sums, differences, rule):  # type: ignore[no-untyped-def]
+    """Add the differences of a round to all candidates."""
+    for a in range(m):
+        if bar[a] == 0.0:
+            _set_differences(rows, r, arms[a], m, arms, rule, differences)
+            for b in range(m):
+                sums[arms[a], arms[b]] += differences[arms[b]]
 
 
 @compiled

@@ -268,9 +268,9 @@ def race_convex(rows, slopes, offsets, board, search, rule):  # type: ignore[no-
     """
     tally, next_check = board.tally, search.next_check
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(board.tally, board.limits):
             return r
-        t = begin_round(rows, r, board)
+        t = begin_round(rows, r, board.tally, board.arms, board.means, board.deviation)
         absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
         if slopes[r] < np.inf and t >= next_check[0]:
             search.counts[CHECKED_ROUNDS] += 1

@@ -18,9 +18,9 @@ def race_intervals(rows, slopes, offsets, board, learn):  # type: ignore[no-unty
     arms, means, own, tally = board.arms, board.means, board.own, board.tally
     sd = np.empty(arms.size)
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(board.tally, board.limits):
             return r
-        t = begin_round(rows, r, board)
+        t = begin_round(rows, r, board.tally, board.arms, board.means, board.deviation)
         m = tally[QUERIED]
         if learn:
             absorb_own_squares((t - 1.0) / t, m, board.deviation, own)

@@ -12,15 +12,14 @@ def _absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no
         means[a] += deviation[a] * share
 
 
-@inlined
-def begin_round(rows, r, board):  # type: ignore[no-untyped-def]
+@compiled
+def begin_round(rows, r, tally, arms, means, deviation):  # type: ignore[no-untyped-def]
     """Count the round and its queries, and absorb its means; returns its number."""
-    tally = board.tally
     m = tally[QUERIED]
     t = tally[ROUNDS] + 1
     tally[ROUNDS] = t
     tally[QUERIES] += m
-    _absorb_means(rows, r, 1.0 / t, m, board.arms, board.means, board.deviation)
+    _absorb_means(rows, r, 1.0 / t, m, arms, means, deviation)
     return t
 
 

@@ -77,9 +77,9 @@ def race_pairs(rows, slopes, offsets, board, rule):  # type: ignore[no-untyped-d
     bar, deviation, tally = board.bar, board.deviation, board.tally
     zone, epsilon, linear = rule.zone, rule.epsilon, rule.linear
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(board.tally, board.limits):
             return r
-        t = begin_round(rows, r, board)
+        t = begin_round(rows, r, board.tally, board.arms, board.means, board.deviation)
         m = tally[QUERIED]
         if t <= rule.learn_until:
             absorb_squares(1.0 - 1.0 / t, m, deviation, own, squares)

@@ -4,7 +4,7 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.bets import bet_on_all, null_mean
+from bestarm.kernels.bets import add_differences, bet_on_all, null_mean
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
 from bestarm.kernels.moments import absorb_squares, begin_round
@@ -65,31 +65,42 @@ def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untyped-def]
-    """Mark every candidate against which the summed wealth has reached the threshold; whether there is one.
+def _wealth_against(i, row, sums, total, log_wealth, zone):  # type: ignore[no-untyped-def]
+    """The summed wealth of the bets against an arm, and on whom most of it was made.
 
     With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number. A portfolio
     counts as much as all pairs together.
     """
-    K, found = board.arms.size, False
-    zone, threshold = rule.zone, rule.threshold
+    K, by = sums.shape[0], -1
+    summed = (K - 1) * np.exp(log_wealth[i]) if log_wealth.size == K else 0.0
+    for j in range(K):
+        if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
+            summed += total[row, j]
+            if by < 0 or total[row, j] > total[row, by]:
+                by = j
+    return summed, by
+
+
+@compiled
+def _any_beaten(m, arms, bar, sums, row_of, total, log_wealth, rule):  # type: ignore[no-untyped-def]
+    """Whether the summed wealth has reached the threshold against any candidate."""
+    found = False
+    for a in range(m):
+        if bar[a] == 0.0:
+            summed, _ = _wealth_against(arms[a], row_of[arms[a]], sums, total, log_wealth, rule.zone)
+            found |= summed >= rule.threshold
+    return found
+
+
+@compiled
+def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untyped-def]
+    """Mark every candidate against which the summed wealth has reached the threshold."""
     for a in range(board.tally[QUERIED]):
         i = board.arms[a]
-        if board.bar[a] > 0.0:
-            continue
-        row = purse.row_of[i]
-        summed, by = 0.0, -1
-        if folio.log_wealth.size == K:
-            summed = (K - 1) * np.exp(folio.log_wealth[i])
-        for j in range(K):
-            if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
-                summed += purse.total[row, j]
-                if by < 0 or purse.total[row, j] > purse.total[row, by]:
-                    by = j
-        if summed >= threshold:
-            mark(board, i, t, by, np.log(summed) - np.log(threshold))
-            found = True
-    return found
+        if board.bar[a] == 0.0:
+            summed, by = _wealth_against(i, purse.row_of[i], sums, purse.total, folio.log_wealth, rule.zone)
+            if summed >= rule.threshold:
+                mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
 
 
 @compiled
@@ -164,19 +175,25 @@ def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no
     With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
     rounds. With a folio of all arms half of the wealth is in portfolios. Returns the rows used.
     """
-    tally = board.tally
+    tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
+    deviation, row_of, total, log_wealth = board.deviation, purse.row_of, purse.total, folio.log_wealth
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(tally, limits):
             return r
-        t = begin_round(rows, r, board)
-        if folio.log_wealth.size == board.arms.size:
+        t = begin_round(rows, r, tally, arms, means, deviation)
+        if log_wealth.size == arms.size:
             absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
             _invest(rows, r, t, board, sums, folio, rule)
             if t == folio.renewal[0]:
                 _renew_bets(t, board, folio, rule.scale)
                 folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
-        bet_on_all(rows, r, t, board, sums, purse, near, rule)
-        if _judge_wealth(board, sums, purse, folio, rule, t):
+        m = tally[QUERIED]
+        bet_on_all(rows, r, t, -rule.zone, m, arms, bar, sums, deviation, rule, purse)
+        if rule.epsilon > 0.0:
+            bet_on_all(rows, r, t, -rule.epsilon, m, arms, bar, sums, deviation, rule, near)
+        add_differences(rows, r, m, arms, bar, sums, deviation, rule)
+        if _any_beaten(m, arms, bar, sums, row_of, total, log_wealth, rule):
+            _judge_wealth(board, sums, purse, folio, rule, t)
             eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
         if tally[CANDIDATES] > 1:
             if rule.epsilon > 0.0 and _leader_near(board, sums, near, rule):

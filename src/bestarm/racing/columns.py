@@ -8,6 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+CONTINUES = 0b1100_0000, 0b1000_0000  # of a byte in UTF-8: bits that say whether it begins a character, and that not
+
 
 class Texts:
     """Texts by number, in one piece of memory; None where there is none."""
@@ -18,6 +20,19 @@ class Texts:
         self._none: set[int] = set()
         for text in texts:
             self.append(text)
+
+    @classmethod
+    def of_bytes(cls, joined: bytearray, ends: "array[int]") -> Self:
+        """Texts in UTF-8, one after the other, and where they end, after a 0; `UnicodeError` if one is no text."""
+        if not joined.isascii():
+            joined.decode()
+            starts = np.frombuffer(ends, dtype=np.int64)[:-1]
+            starts = starts[starts < len(joined)]
+            if ((np.frombuffer(joined, dtype=np.uint8)[starts] & CONTINUES[0]) == CONTINUES[1]).any():
+                raise UnicodeError("a text begins within a character")
+        texts = cls()
+        texts._bytes, texts._ends = joined, ends
+        return texts
 
     def append(self, text: str | None) -> None:
         """Add a text, or that there is none."""
@@ -69,9 +84,12 @@ class ByArm:
         there = ~np.isnan(scores)
         if not there.all():
             rounds, arms, scores = rounds[there], arms[there], scores[there]
-        kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
-        order = np.argsort(arms.astype(kind), kind="stable")
-        self._rounds, self._scores = rounds[order], scores[order]
+        if arms.size % n_arms == 0 and (arms.reshape(-1, n_arms) == np.arange(n_arms)).all():  # nobody has left
+            self._rounds, self._scores = rounds.reshape(-1, n_arms).T.ravel(), scores.reshape(-1, n_arms).T.ravel()
+        else:
+            kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
+            order = np.argsort(arms.astype(kind), kind="stable")
+            self._rounds, self._scores = rounds[order], scores[order]
         self._ends = np.append(0, np.cumsum(np.bincount(arms, minlength=n_arms)))
 
     def of(self, arm: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -108,11 +108,10 @@ def _has(settings: Any, name: str) -> bool:
 
 def _regret_bound(game: EliminationGame, leader: int, candidates: list[int]) -> float:
     """None of the candidates is better than the leader, which need not be one, by more than this; NaN is unknown."""
-    bounds = [game.lead_bound(leader, arm) for arm in candidates if arm != leader]
-    known = [-bound for bound in bounds if bound is not None]
-    if not candidates or len(known) < len(bounds):
+    smallest = game.evidence.smallest_lead_bound(leader, [arm for arm in candidates if arm != leader])
+    if not candidates or smallest is None:
         return math.nan
-    return min(max(0.0, *known), widest_lead(game.bounds, game.guarantee))
+    return min(max(0.0, -smallest), widest_lead(game.bounds, game.guarantee))
 
 
 def widest_lead(bounds: tuple[float, float] | None, guarantee: Guarantee) -> float:

@@ -160,8 +160,8 @@ def replay_given(game: EliminationGame, record: Record, failures: Failures, read
     for last, arms in _stretches(record):
         if last <= game.n_rounds:
             continue
-        for gone in set(game.next_arms().tolist()) - set(arms) if not game.finished else ():
-            game.withdraw(gone)
+        if not game.finished:
+            game.keep_only(arms)
         replay(game, record, failures, last, reading)
 
 
@@ -174,6 +174,13 @@ def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
             raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
         yield number - 1, standing
         begun = number
+
+
+def at_rest(game: Game) -> Game:
+    """A game that is not played further, without what only that would need."""
+    if isinstance(game, EliminationGame):
+        game.evidence.rest()
+    return game
 
 
 def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Elimination, EliminationGame, Game, Guarantee, Intervals, Lead, Reason
+from bestarm.algorithms import Elimination, Game, Guarantee, Intervals, Lead, Reason
 from bestarm.algorithms.statements import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.inputs.options import Target
@@ -22,7 +22,7 @@ from bestarm.racing.failures import FailureCount, failure_counts
 from bestarm.racing.outcome import ArmRecord, Disqualification, Outcome, disqualifications, labelled
 from bestarm.racing.population import ForPopulation, for_population, widest_lead
 from bestarm.racing.record import Record
-from bestarm.racing.replay import Outage, reading_of, replay
+from bestarm.racing.replay import Outage, at_rest, reading_of, replay
 from bestarm.racing.settings import RaceSettings, start_game, target_of, unit_of
 from bestarm.racing.shape import Shape
 from bestarm.shown import described
@@ -96,8 +96,7 @@ class RaceResult(Generic[Arm]):
     def best(self) -> Arm | None:
         """The answer; None unless the race is answered.
 
-        If it ended within epsilon, this is an arm that is at most epsilon from the best; of arms that tie over all
-        items, the first.
+        Of a race that ended within epsilon, an arm that is so close to the best; of arms that tie, the first.
         """
         return self.leader if self.answered else None
 
@@ -180,9 +179,11 @@ class RaceResult(Generic[Arm]):
         for failure in self.outcome.failures:
             if failure.round > self.n_rounds and not game.finished:  # they ended the race before their round
                 game.disqualify(failure.arm)
-        if isinstance(game, EliminationGame):
-            game.evidence.rest()
-        return game
+        return at_rest(game)
+
+    def keep_game(self, game: Game) -> None:
+        """Take the game of the race itself, which does not go on: there is no need to play it again."""
+        vars(self)["_game"] = at_rest(game)
 
     @cached_property
     def regret_bound(self) -> float:
@@ -224,9 +225,8 @@ class RaceResult(Generic[Arm]):
     def lead(self, a: Arm, b: Arm) -> Lead:
         """By how much arm a is ahead of arm b (also where lower scores are better): estimate, low and high.
 
-        The estimate is over the items that both share. With probability at least ``1 - delta`` the intervals of all
-        pairs hold, at all times together; they are wider than the tests of the eliminations, which protect only the
-        best arm. NaN where nothing is known.
+        The estimate is over the items that both share; NaN is unknown. With probability at least ``1 - delta`` the
+        intervals of all pairs hold, at all times together: wider than the tests, which protect the best arm alone.
         """
         first, second = number_of(self.arms, a), number_of(self.arms, b)
         if first == second:

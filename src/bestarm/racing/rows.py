@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -54,6 +54,13 @@ class RoundColumns:
         except TypeError:
             raise RecordError("there are items that are no text") from None
 
+    @classmethod
+    def of_size(cls, n: int) -> Self:
+        """Numbers of so many rounds, all 0, to be filled in; their items are still to come."""
+        columns = cls()
+        columns.numbers, columns.asked = array("q", [0]) * n, array("i", [0]) * n
+        return columns
+
 
 class ScoreColumns:
     """Scores, in the order of rounds and arms; NaN where there is none."""
@@ -71,6 +78,13 @@ class ScoreColumns:
         self.rounds.extend(_whole_numbers("q", rounds, "the round of a score"))
         self.arms.extend(_whole_numbers("i", arms, "the arm of a score"))
         self.values.extend(_scores(scores))
+
+    @classmethod
+    def of_size(cls, n: int) -> Self:
+        """So many scores, all 0, to be filled in."""
+        columns = cls()
+        columns.rounds, columns.arms, columns.values = array("q", [0]) * n, array("i", [0]) * n, array("d", [0.0]) * n
+        return columns
 
 
 def _whole_numbers(kind: str, values: Sequence[Any], what: str) -> "array[int]":

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from bestarm.errors import StoreError
 from bestarm.inputs.texts import short
-from bestarm.racing.sqlite_limits import limit_work
+from bestarm.racing.sqlite_limits import limit_work, on_disk
 from bestarm.racing.store import damaged
 from bestarm.shown import described, file_name, reason_of
 
@@ -172,7 +172,7 @@ def _snapshot(file: RaceFile, mode: str) -> Iterator[sqlite3.Connection]:
     index = file.beside("-shm")
     was_there = index.exists()
     connection, log = file.connect(mode), file.beside("-wal")
-    limit_work(connection, file.real.stat().st_size + (log.stat().st_size if log.exists() else 0))
+    limit_work(connection, on_disk(file.real, log))
     try:
         connection.execute("BEGIN")
         connection.execute("PRAGMA schema_version")  # reads the beginning: what is no database is refused as such

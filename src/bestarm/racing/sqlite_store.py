@@ -33,6 +33,7 @@ from bestarm.racing.sqlite_file import (
     rescued,
     unwritable,
 )
+from bestarm.racing.sqlite_limits import on_disk
 from bestarm.racing.sqlite_rows import read_record
 from bestarm.racing.store import Store, StoredRace, check_stored, damaged
 from bestarm.shown import described, file_name, reason_of
@@ -217,7 +218,8 @@ def _load(connection: sqlite3.Connection, file: RaceFile) -> StoredRace:
         present = check_stored(file, settings)
         arms = _read_arms(connection, file)
         try:
-            record = read_record(connection, len(arms), present["rounds_in_flight"])
+            size = on_disk(file.real, file.beside("-wal"))
+            record = read_record(connection, len(arms), present["rounds_in_flight"], size)
         except (ValueError, TypeError, OverflowError) as error:  # also a RecordError
             raise damaged(file, str(error)) from error
     return StoredRace(settings, arms, record)

@@ -171,7 +171,9 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
         state = _restored(stored, large)
         names = RaceArms(stored.arms, stored.arms, stored.arms)
         del stored  # its record is as large as the race
-        return summarise(state, names)
+        result = summarise(state, names)
+        result.keep_game(state.game)
+        return result
     except NONSENSE as error:
         raise StoreError(f"the race in {file_name(path)} cannot be shown: {in_short(error)}") from error
 
