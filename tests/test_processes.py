@@ -272,8 +272,8 @@ from bestarm.inputs.processes import run_program
 run_program(["true"], 60, None)
 if (copy := os.fork()) == 0:  # a copy of this process holds nothing that would keep the guard waiting
     threading.Event().wait()
-enter = LIFELINE._enter
-LIFELINE._enter = lambda *line: (enter(*line), print(copy, flush=True))
+rename = LIFELINE.rename
+LIFELINE.rename = lambda *names: (rename(*names), print(copy, flush=True))
 run_program(["sh", "-c", sys.argv[1]], 1000, None)
 """
 
@@ -289,6 +289,39 @@ def test_programs_end_with_a_race_that_is_killed(alive: Alive) -> None:
         assert alive.ended()
         os.kill(copy, 0)  # it is still there
         os.killpg(race.pid, signal.SIGKILL)
+
+
+AT_THE_START = """
+import os, select, signal, subprocess, sys
+from bestarm.inputs.lifeline import LIFELINE
+from bestarm.inputs.processes import run_program
+LIFELINE.prepare()
+start = subprocess.Popen.__init__
+def killed(*given, **options):
+    start(*given, **options)
+    select.select([int(sys.argv[2])], [], [], 60)  # it runs by now
+    os.kill(os.getpid(), signal.SIGKILL)
+subprocess.Popen.__init__ = killed
+run_program(["sh", "-c", sys.argv[1]], 1000, None)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the guard looks into /proc")
+@pytest.mark.parametrize("code", [FOREVER, f"exec >/dev/null 2>&1; {FOREVER}"], ids=["prints", "prints nowhere"])
+def test_a_program_ends_with_a_race_that_is_killed_as_it_starts(alive: Alive, code: str) -> None:
+    words = [sys.executable, "-c", AT_THE_START, code, str(alive.pipe)]
+    race = subprocess.run(words, pass_fds=[alive.pipe], check=False)  # noqa: S603
+    assert race.returncode == -signal.SIGKILL
+    assert alive.ended()
+
+
+def test_a_program_that_cannot_be_started_leaves_nothing_open_and_is_off_the_list() -> None:
+    shell("true")
+    before = os.listdir("/dev/fd")  # noqa: PTH208
+    with pytest.raises(FileNotFoundError):
+        run_program(["no-such-program"], PATIENCE, None)
+    assert os.listdir("/dev/fd") == before  # noqa: PTH208
+    assert set(LIFELINE._programs) == {""}
 
 
 def test_a_guard_that_somebody_ended_is_replaced(alive: Alive) -> None:
