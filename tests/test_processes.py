@@ -25,6 +25,7 @@ from bestarm.inputs import processes, programs
 from bestarm.inputs.lifeline import LIFELINE
 from bestarm.inputs.processes import CHUNK, HELD, KEPT, LATE, Ended, run_program
 from bestarm.inputs.programs import Command, CommandError
+from bestarm.inputs.stops import STOPS
 
 PATIENCE = 60.0  # seconds after which something that never comes is missed
 HOLD = "exec 3>alive; echo $$ >&3"  # a shell that says its number and holds the pipe
@@ -209,6 +210,53 @@ def test_a_program_that_somebody_ended_did_not_fail_if_the_race_is_ended_too(
     monkeypatch.setattr(processes, "MOMENTS", 0)
     with pytest.raises(EvaluationError, match=r"failed on .*: it was ended by signal SIGINT$"):
         race_commands(["sh -c 'kill -INT $$'", "sh -c 'kill -INT $$; true'"], progress=False)
+
+
+# --- Ctrl-Z and fg ---------------------------------------------------------------------------------------------------
+
+STOPPED_AT_FIRST = "echo run >>runs; [ $(wc -l <runs) -gt 1 ] || kill -CONT $PPID; echo 5"
+
+
+def runs() -> int:
+    """How often the program above was run."""
+    return len(Path("runs").read_text(encoding="utf-8").splitlines())
+
+
+def test_a_run_during_which_the_race_was_stopped_has_no_time() -> None:
+    before, heard = signal.getsignal(signal.SIGCONT), []
+    result = race_commands({"a": ["sh", "-c", STOPPED_AT_FIRST], "b": ["true"]}, max_evaluations=2, progress=False)
+    assert (result.counts.tolist(), runs()) == ([1, 1], 2)
+    assert signal.getsignal(signal.SIGCONT) is before
+    Path("runs").unlink()
+    signal.signal(signal.SIGCONT, lambda number, _: heard.append(number))
+    try:
+        with STOPS.counted():
+            Command(("sh", "-c", STOPPED_AT_FIRST), "time", PATIENCE)(0)
+    finally:
+        signal.signal(signal.SIGCONT, before)
+    assert (runs(), heard) == (2, [signal.SIGCONT])
+
+
+def test_what_a_program_printed_while_the_race_was_stopped_counts_unless_its_time_was_over() -> None:
+    with STOPS.counted():
+        assert Command(("sh", "-c", STOPPED_AT_FIRST), "stdout", PATIENCE)(0) == 5.0
+        assert runs() == 1
+        Path("runs").unlink()
+        code = STOPPED_AT_FIRST.replace("kill -CONT $PPID", "{ kill -CONT $PPID; sleep 1000; }")
+        assert Command(("sh", "-c", code), "stdout", 2.0)(0) == 5.0
+        assert runs() == 2
+
+
+def test_stops_are_counted_where_signals_can_be_handled() -> None:
+    before = STOPS.count
+
+    def in_a_thread() -> None:
+        with STOPS.counted():
+            Command(("sh", "-c", STOPPED_AT_FIRST), "time", PATIENCE)(0)
+
+    with meanwhile(in_a_thread):
+        pass
+    assert (runs(), STOPS.count) == (1, before)
 
 
 # --- what is left behind ---------------------------------------------------------------------------------------------
