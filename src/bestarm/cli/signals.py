@@ -1,4 +1,8 @@
-"""Signals that end a command as Ctrl-C does: in order, with all that is known stored."""
+"""Signals that end a command as Ctrl-C does: in order, with all that is known stored.
+
+One that comes in the fifth of a second in which Python loads bestarm, when nothing has begun, ends the process itself.
+Shells report that by the same exit codes.
+"""
 
 import signal
 from collections.abc import Iterator
