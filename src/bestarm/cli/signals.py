@@ -1,7 +1,7 @@
 """Signals that end a command as Ctrl-C does: in order, with all that is known stored.
 
-One that comes in the fifth of a second in which Python loads bestarm, when nothing has begun, ends the process itself.
-Shells report that by the same exit codes.
+One that comes in the fifth of a second in which Python loads bestarm, when nothing has begun, is not handled here: it
+ends the process itself, which shells report by the same exit codes, or becomes an error of the library that is loaded.
 """
 
 import signal
