@@ -232,6 +232,20 @@ FAULTS = (
         ("test_failure_counts.py",),
     ),
     Fault(
+        "a program is timed while the race is stopped",
+        "inputs/programs.py",
+        'if stops == STOPS.count or (self.score == "stdout" and not ended.late):',
+        "if stops <= STOPS.count:",
+        ("test_processes.py",),
+    ),
+    Fault(
+        "a program that is being started is unknown to the guard",
+        "inputs/lifeline.py",
+        'self.rename("", program)',
+        'self.rename("", "")',
+        ("test_processes.py",),
+    ),
+    Fault(
         "attempts before a disqualification that ended the race are not counted",
         "racing/failures.py",
         "if failure.round > record.n_rounds]",

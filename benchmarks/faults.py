@@ -21,6 +21,7 @@ from attacks.pool import Found, Tally
 # How many kills, interruptions, courses of state machines and so on "all" runs.
 FULL = {
     "kills": 1_000,
+    "starts": 1_000,
     "interruptions": 300,
     "disk": 400,
     "executors": 400,

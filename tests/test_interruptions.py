@@ -141,6 +141,37 @@ def test_the_race_around_an_interrupted_one_ends_and_gets_no_result(tmp_path: Pa
     assert (result.reason, result.n_rounds, set(inner_results)) == ("interrupted", 4, {"decided"})
 
 
+def test_a_race_in_a_thread_that_an_evaluation_has_started_gives_the_race_around_it_no_score(tmp_path: Path) -> None:
+    """Such a race does not know that it is inside of another one: it returns what it has, and that is dropped."""
+    inner_reasons: list[str] = []
+    calls = iter(range(1000))
+
+    def evaluate(arm: str, item: int) -> float:
+        begun, asked = threading.Event(), threading.Event()
+
+        def inner(own: int, seed: int) -> float:
+            begun.set()
+            assert asked.wait(30)
+            return own / 4
+
+        thread = threading.Thread(
+            target=lambda: inner_reasons.append(bestarm.race(inner, arms=[1, 2], progress=False).reason)
+        )
+        thread.start()
+        assert begun.wait(30)
+        with contextlib.suppress(KeyboardInterrupt):
+            if next(calls) == 10:
+                signal.raise_signal(signal.SIGINT)
+        asked.set()
+        thread.join()
+        return 0.0 if inner_reasons[-1] == "interrupted" else score(arm, item)
+
+    path = tmp_path / "race.sqlite"
+    result = run(evaluate, path)
+    assert (len(stored(path)), inner_reasons[-1], set(inner_reasons[:-1])) == (10, "interrupted", {"decided"})
+    as_uninterrupted(path, result)
+
+
 def test_what_comes_out_after_ctrl_c_on_an_executor_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow disk: while a round is saved, Ctrl-C ends what the evaluations of the next one have started."""
     held: list[Future[Any]] = []

@@ -209,6 +209,34 @@ def test_who_leaves_moves_behind_and_the_others_close_up() -> None:
     assert game.tally[board.QUERIED] == 3
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_several_that_leave_at_once_are_kept_as_if_they_left_one_after_the_other(seed: int) -> None:
+    rng, K = np.random.default_rng(seed), 9
+    at_once, one_by_one = board.new_board(K), board.new_board(K)
+    for game in (at_once, one_by_one):
+        game.means[:], game.own[:], game.squares[:] = np.arange(K), 10.0 * np.arange(K), np.arange(K * K).reshape(K, K)
+        game.bar[2] = np.inf
+    left = set(range(K))
+    for t in range(1, 4):
+        leaving = sorted(rng.choice(sorted(left), size=int(rng.integers(1, len(left) - 1)), replace=False).tolist())
+        left -= set(leaving)
+        at_once.last_round[leaving] = t
+        let_leave(at_once, t)
+        for arm in leaving:
+            one_by_one.last_round[arm] = t
+            let_leave(one_by_one, t)
+        for name in ("arms", "means", "own", "bar", "parted", "last_round", "tally"):
+            np.testing.assert_array_equal(getattr(at_once, name), getattr(one_by_one, name))
+        np.testing.assert_array_equal(np.tril(at_once.squares, -1), np.tril(one_by_one.squares, -1))
+        assert at_once.arms[: len(left)].tolist() == sorted(left)
+        for a in range(K):
+            for b in range(a):
+                arms = sorted((at_once.arms[a], at_once.arms[b]))
+                assert at_once.squares[a, b] == K * arms[1] + arms[0]
+        if len(left) < 3:
+            break
+
+
 def played_pairs(rows: Matrix, rule: board.PairRule, slope: float) -> board.Board:
     game = board.new_board(rows.shape[1])
     slopes = np.full(len(rows), slope)

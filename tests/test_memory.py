@@ -172,9 +172,13 @@ def test_a_record_says_where_its_arms_change() -> None:
     assert record_of(SETS[:1]).changes() == []
 
 
-def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table() -> None:
-    record = record_of(SETS)
+@pytest.mark.parametrize("sets", [SETS, [[0, 1, 2, 3]] * 7, [[0, 1, 2, 3]] * 6 + [[3, 1, 0, 2]]])
+def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table(sets: list[list[int]]) -> None:
+    record = record_of(sets)
     table, by_arm = record.dense(1, 7, 4), record.by_arm(7, 4)
+    for number, arms in enumerate(sets, start=1):
+        for arm in range(4):
+            assert table[number - 1, arm] == (number + arm / 100) if arm in arms else np.isnan(table[number - 1, arm])
     for a in range(4):
         known = ~np.isnan(table[:, a])
         np.testing.assert_array_equal(by_arm.of(a)[0], np.flatnonzero(known))

@@ -25,6 +25,7 @@ from bestarm.inputs import processes, programs
 from bestarm.inputs.lifeline import LIFELINE
 from bestarm.inputs.processes import CHUNK, HELD, KEPT, LATE, Ended, run_program
 from bestarm.inputs.programs import Command, CommandError
+from bestarm.inputs.stops import STOPS
 
 PATIENCE = 60.0  # seconds after which something that never comes is missed
 HOLD = "exec 3>alive; echo $$ >&3"  # a shell that says its number and holds the pipe
@@ -211,6 +212,53 @@ def test_a_program_that_somebody_ended_did_not_fail_if_the_race_is_ended_too(
         race_commands(["sh -c 'kill -INT $$'", "sh -c 'kill -INT $$; true'"], progress=False)
 
 
+# --- Ctrl-Z and fg ---------------------------------------------------------------------------------------------------
+
+STOPPED_AT_FIRST = "echo run >>runs; [ $(wc -l <runs) -gt 1 ] || kill -CONT $PPID; echo 5"
+
+
+def runs() -> int:
+    """How often the program above was run."""
+    return len(Path("runs").read_text(encoding="utf-8").splitlines())
+
+
+def test_a_run_during_which_the_race_was_stopped_has_no_time() -> None:
+    before, heard = signal.getsignal(signal.SIGCONT), []
+    result = race_commands({"a": ["sh", "-c", STOPPED_AT_FIRST], "b": ["true"]}, max_evaluations=2, progress=False)
+    assert (result.counts.tolist(), runs()) == ([1, 1], 2)
+    assert signal.getsignal(signal.SIGCONT) is before
+    Path("runs").unlink()
+    signal.signal(signal.SIGCONT, lambda number, _: heard.append(number))
+    try:
+        with STOPS.counted():
+            Command(("sh", "-c", STOPPED_AT_FIRST), "time", PATIENCE)(0)
+    finally:
+        signal.signal(signal.SIGCONT, before)
+    assert (runs(), heard) == (2, [signal.SIGCONT])
+
+
+def test_what_a_program_printed_while_the_race_was_stopped_counts_unless_its_time_was_over() -> None:
+    with STOPS.counted():
+        assert Command(("sh", "-c", STOPPED_AT_FIRST), "stdout", PATIENCE)(0) == 5.0
+        assert runs() == 1
+        Path("runs").unlink()
+        code = STOPPED_AT_FIRST.replace("kill -CONT $PPID", "{ kill -CONT $PPID; sleep 1000; }")
+        assert Command(("sh", "-c", code), "stdout", 2.0)(0) == 5.0
+        assert runs() == 2
+
+
+def test_stops_are_counted_where_signals_can_be_handled() -> None:
+    before = STOPS.count
+
+    def in_a_thread() -> None:
+        with STOPS.counted():
+            Command(("sh", "-c", STOPPED_AT_FIRST), "time", PATIENCE)(0)
+
+    with meanwhile(in_a_thread):
+        pass
+    assert (runs(), STOPS.count) == (1, before)
+
+
 # --- what is left behind ---------------------------------------------------------------------------------------------
 
 
@@ -272,8 +320,8 @@ from bestarm.inputs.processes import run_program
 run_program(["true"], 60, None)
 if (copy := os.fork()) == 0:  # a copy of this process holds nothing that would keep the guard waiting
     threading.Event().wait()
-enter = LIFELINE._enter
-LIFELINE._enter = lambda *line: (enter(*line), print(copy, flush=True))
+rename = LIFELINE.rename
+LIFELINE.rename = lambda *names: (rename(*names), print(copy, flush=True))
 run_program(["sh", "-c", sys.argv[1]], 1000, None)
 """
 
@@ -289,6 +337,39 @@ def test_programs_end_with_a_race_that_is_killed(alive: Alive) -> None:
         assert alive.ended()
         os.kill(copy, 0)  # it is still there
         os.killpg(race.pid, signal.SIGKILL)
+
+
+AT_THE_START = """
+import os, select, signal, subprocess, sys
+from bestarm.inputs.lifeline import LIFELINE
+from bestarm.inputs.processes import run_program
+LIFELINE.prepare()
+start = subprocess.Popen.__init__
+def killed(*given, **options):
+    start(*given, **options)
+    select.select([int(sys.argv[2])], [], [], 60)  # it runs by now
+    os.kill(os.getpid(), signal.SIGKILL)
+subprocess.Popen.__init__ = killed
+run_program(["sh", "-c", sys.argv[1]], 1000, None)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the guard looks into /proc")
+@pytest.mark.parametrize("code", [FOREVER, f"exec >/dev/null 2>&1; {FOREVER}"], ids=["prints", "prints nowhere"])
+def test_a_program_ends_with_a_race_that_is_killed_as_it_starts(alive: Alive, code: str) -> None:
+    words = [sys.executable, "-c", AT_THE_START, code, str(alive.pipe)]
+    race = subprocess.run(words, pass_fds=[alive.pipe], check=False)  # noqa: S603
+    assert race.returncode == -signal.SIGKILL
+    assert alive.ended()
+
+
+def test_a_program_that_cannot_be_started_leaves_nothing_open_and_is_off_the_list() -> None:
+    shell("true")
+    before = os.listdir("/dev/fd")  # noqa: PTH208
+    with pytest.raises(FileNotFoundError):
+        run_program(["no-such-program"], PATIENCE, None)
+    assert os.listdir("/dev/fd") == before  # noqa: PTH208
+    assert set(LIFELINE._programs) == {""}
 
 
 def test_a_guard_that_somebody_ended_is_replaced(alive: Alive) -> None:

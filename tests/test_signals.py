@@ -126,6 +126,27 @@ def test_the_exit_code_names_the_signal(sent: str, code: int, folder: Path, monk
     resumed_as_uninterrupted(folder, on_error="disqualify")
 
 
+INTERRUPTED_AS_IT_LOADS = """
+import signal
+try:
+    signal.raise_signal(signal.{sent})
+except KeyboardInterrupt:
+    raise ImportError("initialization failed") from None  # as compiled modules do
+"""
+
+
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interruption_while_a_library_is_loaded_is_no_error(sent: str, code: int, folder: Path) -> None:
+    (folder / "interrupted.py").write_text(INTERRUPTED_AS_IT_LOADS.format(sent=sent), encoding="utf-8")
+    before = signal.getsignal(signal.SIGINT)
+    done = CliRunner().invoke(app, [*WORDS, "interrupted:score"])
+    assert (done.exit_code, done.stderr) == (code, "")
+    assert signal.getsignal(signal.SIGINT) is before
+    (folder / "failing.py").write_text("raise ImportError('initialization failed')", encoding="utf-8")
+    done = CliRunner().invoke(app, [*WORDS, "failing:score"])
+    assert (done.exit_code, "initialization failed" in done.stderr) == (2, True)
+
+
 def test_a_signal_that_was_ignored_stays_ignored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENT", "SIGHUP")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does

@@ -39,6 +39,9 @@ SIGNALS = (signal.SIGINT,) * 6 + (signal.SIGTERM, signal.SIGHUP)
 
 def prepare(folder: Path) -> Case:
     """Cases that interrupt a race once."""
+    for number in set(SIGNALS):
+        if signal.getsignal(number) is signal.SIG_IGN:  # under nohup, or in the background: races would inherit that
+            signal.signal(number, signal.SIG_DFL)
 
     def case(luck: random.Random, note: Callable[[str], None]) -> str:
         place = folder / f"interruption-{luck.getrandbits(60):x}"

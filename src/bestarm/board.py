@@ -35,7 +35,7 @@ class Board(NamedTuple):
     arms: NDArray[np.int64]  # by place: which arm stands there
     means: NDArray[np.float64]  # by place: mean over the rounds of that arm
     own: NDArray[np.float64]  # by place: centred sum of squares of the arm
-    squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference
+    squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference; may be empty
     bar: NDArray[np.float64]  # by place: 0 for a candidate, infinite for others: nobody is beaten twice
     deviation: NDArray[np.float64]  # by place: scratch, the reward minus the mean before it
     parted: NDArray[np.float64]  # by two arms: how far the second was ahead in mean when the first left

@@ -1,5 +1,6 @@
 """The game of every algorithm that eliminates arms on a board."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -159,12 +160,16 @@ class EliminationGame(Game):
         """
         if check_count("arm", arm, least=0) not in self._due():
             raise ValueError(f"only an arm that is queried can be withdrawn, got {arm}")
-        self._leave(arm)
+        self._leave([arm])
 
-    def _leave(self, arm: int) -> None:
+    def keep_only(self, arms: Sequence[int]) -> None:
+        """Withdraw all arms but these."""
+        self._leave(np.setdiff1d(self._due(), arms).tolist())
+
+    def _leave(self, arms: list[int]) -> None:
         from bestarm.kernels import let_leave
 
-        self._board.last_round[arm] = self.n_rounds
+        self._board.last_round[arms] = self.n_rounds
         let_leave(self._board, self.n_rounds)
         self._read_tally()
         self._asked = None
@@ -186,7 +191,7 @@ class EliminationGame(Game):
         if board.bar[place] == 0.0:
             board.bar[place] = np.inf
             board.tally[CANDIDATES] -= 1
-        self._leave(arm)
+        self._leave([arm])
 
 
 def comparison_game(

@@ -16,7 +16,7 @@ import typer
 import bestarm
 from bestarm.cli.outputs import WantedFile
 from bestarm.cli.preparing import preparation_said
-from bestarm.cli.signals import INTERRUPTED, ended_in_order
+from bestarm.cli.signals import INTERRUPTED, ended_in_order, never_an_error
 from bestarm.cli.streams import HarmlessGroup, remark, results, say, say_json
 from bestarm.racing.result import RaceResult
 from bestarm.shown import file_name
@@ -104,7 +104,8 @@ def clear_errors(quiet: bool = False) -> Iterator[None]:
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:
-            yield
+            with never_an_error():
+                yield
         except (bestarm.EvaluationError, BrokenExecutor) as error:
             raise refuse(str(error), FAILED) from error
         except SystemExit as error:

@@ -1,7 +1,11 @@
-"""Signals that end a command as Ctrl-C does: in order, with all that is known stored."""
+"""Signals that end a command as Ctrl-C does: in order, with all that is known stored.
+
+One that comes in the fifth of a second in which Python loads bestarm, when nothing has begun, is not handled here: it
+ends the process itself, which shells report by the same exit codes, or becomes an error of the library that is loaded.
+"""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -23,7 +27,7 @@ def ended_in_order() -> Iterator[None]:
             raise KeyboardInterrupt
         handler(number, frame)
 
-    before = _taken_over(end)
+    before = _taken_over(end, ENDING)
     try:
         yield
     except KeyboardInterrupt as error:
@@ -37,8 +41,29 @@ def ended_in_order() -> Iterator[None]:
             raise
         raise typer.Exit(_code(received)) from error  # a terminal that is gone shows no result
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _give_back(before)
+
+
+@contextmanager
+def never_an_error() -> Iterator[None]:
+    """Ctrl-C where no race handles it: a compiled library that is being loaded may raise another error in its place."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = _taken_over(interrupt, ["SIGINT"])
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except Exception as error:
+        if came:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        _give_back(before)
 
 
 def _code(received: list[int]) -> int:
@@ -46,10 +71,10 @@ def _code(received: list[int]) -> int:
     return 128 + received[0] if received else INTERRUPTED
 
 
-def _taken_over(end: "signal._HANDLER") -> dict[int, "signal._HANDLER"]:
-    """Handle the signals that end a program, and say what was done before."""
+def _taken_over(end: "signal._HANDLER", names: Sequence[str]) -> dict[int, "signal._HANDLER"]:
+    """Handle signals that end a program, and say what was done before."""
     before: dict[int, signal._HANDLER] = {}
-    for name in ENDING:
+    for name in names:
         number = getattr(signal, name, None)
         if number is None or signal.getsignal(number) in (signal.SIG_IGN, None):
             continue
@@ -58,3 +83,9 @@ def _taken_over(end: "signal._HANDLER") -> dict[int, "signal._HANDLER"]:
         except ValueError:  # not the main thread: a command that a program calls
             break
     return before
+
+
+def _give_back(before: dict[int, "signal._HANDLER"]) -> None:
+    """Handle signals as before."""
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -30,10 +30,12 @@ class Evidence(ABC):
 
     no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
 
+    keeps_pairs: ClassVar[bool] = True  # whether the board keeps squares of differences, and leads of those that left
+
     criterion: Criterion = "mean"  # what the best arm has most of: the unit of leads, epsilon and zone
 
-    def __init__(self, n_arms: int, of_pairs: bool = True) -> None:
-        self.board: Board = new_board(n_arms, of_pairs)
+    def __init__(self, n_arms: int) -> None:
+        self.board: Board = new_board(n_arms, self.keeps_pairs)
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:

@@ -94,7 +94,7 @@ class LeaderEvidence(WealthEvidence):
         if all(self.lead_bound(leader, arm, False) >= -epsilon for arm in arms[candidates] if arm != leader):
             board.tally[ENDED] = WITHIN_EPSILON
 
-    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
+    def _lead_bound(self, a: int, b: int, simultaneous: bool, most: float = np.inf) -> float:
         """A lower confidence bound for the lead of arm a over arm b, from sums over the rounds that they shared.
 
         At level ``LEADS delta / (K - 1)``, which leaves the eliminations theirs; ``simultaneous`` as a statement of its

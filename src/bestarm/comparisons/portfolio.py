@@ -20,7 +20,7 @@ class PortfolioEvidence(WealthEvidence):
 
     no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
     share = 0.5
-    keeps_squares = True
+    keeps_pairs = True
 
     def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
         super().__init__(n_arms, betting, goal)

@@ -28,11 +28,11 @@ class WealthEvidence(Evidence):
     beside those on pairs, ``share`` is what is left for these.
     """
 
+    keeps_pairs = False
     share = 1.0  # of the wealth, in bets on pairs
-    keeps_squares = False  # whether the board keeps the squares of differences
 
     def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
-        super().__init__(n_arms, self.keeps_squares)
+        super().__init__(n_arms)
         self._betting = betting
         self.criterion = criterion
         self.rule = self._rule(goal)

@@ -4,11 +4,17 @@ A small shell, the guard, sleeps until a pipe is closed that this process alone 
 programs that are on a list which both share, and ends. It is started with the first program and never woken by others,
 so it does not disturb what is timed.
 
+A program is on the list before it is started, by its output and by a mark in its environment, and by its group once
+that is known. If this process is killed in between, the guard looks for the output first: a copy of this process that
+is about to become the program has it by then, as the guard is not woken before. Then for the mark: a program may send
+its output elsewhere, but its environment stays as it was when it was started.
+
 `PR_SET_PDEATHSIG` would do less: it is tied to the thread that started a program, reaches no process that the program
 started, and has to be set between fork and exec, where no Python can run safely beside other threads.
 
-Not reached are processes that left the group of their program (`setsid`), and a program that was being started in the
-very moment, about a millisecond, in which this process was killed. Windows has no `sh`, and so no guard.
+Not reached are processes that left the group of their program (`setsid`). Where there is no `/proc` (macOS), nor is a
+program that was being started in the very moment, about a millisecond, in which this process was killed. Windows has no
+`sh`, and so no guard.
 """
 
 import atexit
@@ -19,12 +25,24 @@ import tempfile
 import threading
 from contextlib import suppress
 
-# The list is its standard input, one group a line. A shell names descriptors by one digit, so the pipe is its output.
-GUARD = """trap '' HUP INT TERM
+# The list is its standard input, one program a line. A shell names descriptors by one digit, so the pipe is its output.
+GUARD = r"""trap '' HUP INT TERM
 read closed <&1
-while read group; do [ -z "$group" ] || kill -s KILL -- "-$group"; done
+while read group output mark; do
+    case "$group" in
+    "") ;;
+    starting)
+        cd /proc || continue
+        {
+            ls -l [0-9]*/fd/1 | sed -n "s|.* \([0-9]*\)/fd/1 -> pipe:.$output.$|\1|p"
+            grep -lF "$mark" [0-9]*/environ | sed "s|/.*||"
+        } | while read number; do kill -s KILL -- "-$number" "$number"; done ;;
+    *) kill -s KILL -- "-$group" ;;
+    esac
+done
 """
-WIDTH = 16  # bytes of a line of the list
+WIDTH = 64  # bytes of a line of the list
+MARK = "BESTARM_PROGRAM"  # in the environment of programs
 
 
 class Lifeline:
@@ -34,7 +52,7 @@ class Lifeline:
         self._lock = threading.Lock()
         self._guard: subprocess.Popen[bytes] | None = None
         self._list, self._held = -1, -1  # file descriptors
-        self._groups: list[int] = []  # by line of the list; 0 for an empty one
+        self._programs: list[str] = []  # the lines of the list; some are empty
 
     def prepare(self) -> None:
         """Start the guard, if it does not run yet or somebody ended it."""
@@ -63,23 +81,25 @@ class Lifeline:
         finally:
             os.close(ended)
 
-    def add(self, group: int) -> None:
-        """From now on the group ends with this process."""
-        with self._lock:
-            if self._guard is not None:
-                if 0 not in self._groups:
-                    self._groups.append(0)
-                self._enter(self._groups.index(0), group)
+    def announce(self, output: int, mark: str) -> str:
+        """From now on a program with this output and mark ends with this process; its name on the list."""
+        program = f"starting {os.fstat(output).st_ino} {mark}"
+        self.rename("", program)
+        return program
 
-    def remove(self, group: int) -> None:
-        """The group has ended: its number may soon be somebody else's."""
-        with self._lock:
-            if group in self._groups:
-                self._enter(self._groups.index(group), 0)
+    def rename(self, before: str, program: str) -> None:
+        """Put a program on the list by its group, in place of what it was announced by; or "" when it has ended.
 
-    def _enter(self, line: int, group: int) -> None:
-        self._groups[line] = group
-        os.pwrite(self._list, f"{group or '':<{WIDTH - 1}}\n".encode(), line * WIDTH)
+        The number of its group may soon be somebody else's then.
+        """
+        with self._lock:
+            if self._guard is None:
+                return
+            if before not in self._programs:
+                self._programs.append(before)
+            line = self._programs.index(before)
+            self._programs[line] = program
+            os.pwrite(self._list, f"{program:<{WIDTH - 1}}\n".encode(), line * WIDTH)
 
     def close(self) -> None:
         """Let the guard end what is still on the list, and then itself."""

@@ -21,11 +21,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple, cast
+from uuid import uuid4
 
-from bestarm.inputs.lifeline import LIFELINE
+from bestarm.inputs.lifeline import LIFELINE, MARK
 
 KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at least
 CHUNK = 64 * 1024  # bytes read at once
@@ -119,18 +120,10 @@ class _Run:
     def _run(self) -> Ended:
         LIFELINE.prepare()
         begun = time.perf_counter()
-        process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
-            self.words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=self.folder,
-            start_new_session=True,
-        )
+        process, output, announced = self._start()
         try:
-            LIFELINE.add(process.pid)
-            printed, complained = Tail(process.stdout), Tail(process.stderr)
+            LIFELINE.rename(announced, str(process.pid))
+            printed, complained = Tail(output), Tail(process.stderr)
             follow = _follow if POSIX else _follow_with_threads
             late = follow(process, [printed, complained], begun + self.timeout, self.watched, self.whole_output)
             seconds = time.perf_counter() - begun
@@ -138,6 +131,27 @@ class _Run:
             _end(process)
         returncode = -9 if process.returncode is None else process.returncode
         return Ended(returncode, seconds, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], IO[bytes], str]:
+        """Start the program: its output, and its name on the list of the lifeline, where it is already."""
+        mark = uuid4().hex
+        reading, writing = os.pipe()
+        with ExitStack() as unless_it_starts, os.fdopen(writing, "wb", buffering=0):
+            output = unless_it_starts.enter_context(os.fdopen(reading, "rb", buffering=0))
+            announced = LIFELINE.announce(writing, mark)
+            unless_it_starts.callback(LIFELINE.rename, announced, "")
+            process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=self.folder,
+                env={**os.environ, MARK: mark},
+                start_new_session=True,
+            )
+            unless_it_starts.pop_all()
+        return process, output, announced
 
 
 class Tail:
@@ -250,7 +264,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if not POSIX:
         process.kill()
     _send(group, KILL)
-    LIFELINE.remove(group)  # while its number is taken: once the program is waited for it may be somebody else's
+    LIFELINE.rename(str(group), "")  # while its number is taken: once it is waited for that may be somebody else's
     with suppress(subprocess.TimeoutExpired):
         process.wait(PATIENCE)
     given_up = time.perf_counter() + DYING

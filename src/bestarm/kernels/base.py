@@ -96,54 +96,66 @@ def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
 
 @compiled
 def let_leave(board, t):  # type: ignore[no-untyped-def]
-    """Stop querying the arms whose last round this was."""
-    tally = board.tally
-    a = 0
-    while a < tally[QUERIED]:
-        if board.last_round[board.arms[a]] <= t:
-            _move_behind(board, a)
+    """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
+    tally, n = board.tally, board.tally[QUERIED]
+    before, stay, end = np.empty(n, dtype=np.int64), 0, n  # by place: the place before
+    for a in range(n):
+        if board.last_round[board.arms[a]] > t:
+            before[stay] = a
+            stay += 1
         else:
-            a += 1
-    tally[NEXT_LEAVE] = FOREVER
-    for a in range(tally[QUERIED]):
+            end -= 1
+            before[end] = a
+    if stay < n:
+        if board.squares.size > 0:
+            _part(board, before, stay)
+            _rearrange_squares(board.squares, before, stay)
+        _rearrange(board, before)
+    tally[QUERIED], tally[NEXT_LEAVE] = stay, FOREVER
+    for a in range(stay):
         tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])
 
 
 @compiled
-def _move_pairs_behind(board, place, end):  # type: ignore[no-untyped-def]
-    """The same for what is kept of pairs."""
-    squares, K = board.squares, board.arms.size
-    for b in range(end + 1):
-        board.parted[board.arms[place], board.arms[b]] = board.means[b] - board.means[place]
-        board.parted[board.arms[b], board.arms[place]] = board.means[place] - board.means[b]
-    moved = np.empty(K)
-    for b in range(K):
-        moved[b] = squares[max(place, b), min(place, b)]
-    for a in range(K):
-        to_a = a - (place < a <= end)
-        for b in range(a):
-            if place not in (a, b):
-                squares[to_a, b - (place < b <= end)] = squares[a, b]
-    for b in range(K):
-        to_b = b - (place < b <= end)
-        if b != place:
-            squares[max(end, to_b), min(end, to_b)] = moved[b]
+def _part(board, before, stay):  # type: ignore[no-untyped-def]
+    """Note how far everybody is ahead of those that leave, and they of everybody."""
+    arms, means, parted = board.arms, board.means, board.parted
+    for a in before[stay:]:
+        for b in range(before.size):
+            parted[arms[a], arms[b]] = means[b] - means[a]
+            parted[arms[b], arms[a]] = means[a] - means[b]
 
 
 @compiled
-def _move_behind(board, place):  # type: ignore[no-untyped-def]
-    """Move the arm at a place behind the queried ones; the others close up in their order."""
-    end = board.tally[QUERIED] - 1
-    board.tally[QUERIED] = end
-    if board.squares.size > 0:
-        _move_pairs_behind(board, place, end)
-    arm, mean, own, bar = board.arms[place], board.means[place], board.own[place], board.bar[place]
-    for a in range(place, end):
-        board.arms[a] = board.arms[a + 1]
-        board.means[a] = board.means[a + 1]
-        board.own[a] = board.own[a + 1]
-        board.bar[a] = board.bar[a + 1]
-    board.arms[end], board.means[end], board.own[end], board.bar[end] = arm, mean, own, bar
+def _rearrange(board, before):  # type: ignore[no-untyped-def]
+    """Bring what is kept by place into the new order."""
+    n = before.size
+    board.arms[:n] = board.arms[:n][before]
+    board.means[:n] = board.means[:n][before]
+    board.own[:n] = board.own[:n][before]
+    board.bar[:n] = board.bar[:n][before]
+
+
+@compiled
+def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
+    """The same by two places: the rows of those that stay only move up, those of the others are taken out first."""
+    n = before.size
+    moved = np.empty((n - stay, n))
+    for k in range(stay, n):
+        for b in range(n):
+            moved[k - stay, b] = squares[max(before[k], b), min(before[k], b)]
+    first = before[stay:].min()  # what is before it stays where it is
+    for a in range(first, stay):
+        for b in range(a):
+            squares[a, b] = squares[before[a], before[b]]
+    for a in range(stay, n):
+        for b in range(a):
+            squares[a, b] = moved[a - stay, before[b]]
+    row = np.empty(n)
+    for a in range(n, squares.shape[0]):
+        row[first:] = squares[a, first:n]
+        for b in range(first, n):
+            squares[a, b] = row[before[b]]
 
 
 @compiled

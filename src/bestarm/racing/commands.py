@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from bestarm.checks import check_path
 from bestarm.inputs.options import CommandOptions, Options, known_options
 from bestarm.inputs.programs import TIMEOUT, Command, Commands, Measure, Measured
+from bestarm.inputs.stops import STOPS
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.execution import Execution, run_race
 from bestarm.racing.result import RaceResult
@@ -43,7 +44,8 @@ def race_commands(
         decimal point: ``1,5`` and ``1,234`` are refused. Only the last 64 kB of an output are kept
     timeout : seconds after which a program is killed. With ``score="time"`` the run then counts as this time, else as
         failed. A run lasts until the program has exited and nothing holds its output open. Whatever it started that is
-        still in its group of processes is killed then, and also when the race is interrupted or killed
+        still in its group of processes is killed then, and also when the race is interrupted or killed. A run during
+        which the race itself was stopped (Ctrl-Z, then ``fg``) has no time, and is made again
     folder : where the programs run; by default the current folder
     lower_is_better : by default True for times, False otherwise
     retries, progress : as in `bestarm.race`
@@ -73,7 +75,8 @@ def run_commands(
     if options.replace is None:
         options = replace(options, replace=timed and hasattr(items, "__len__"))
     shuffled = replace(execution, evaluation=replace(execution.evaluation, shuffled=True))
-    return run_race(shuffled, parsed, items, options)
+    with STOPS.counted():
+        return run_race(shuffled, parsed, items, options)
 
 
 def run_command(command: Command, item: Any) -> float:

@@ -94,7 +94,9 @@ def evaluating() -> Iterator[None]:
     """While evaluations of a race run.
 
     A race inside of them that is interrupted returns no result: the race around it would take what is worked out from
-    it for a score.
+    it for a score, if it runs in another process. Threads that an evaluation starts are not known to be inside of it. A
+    race in one of them returns what it has, and what is worked out from that is dropped: only a race in the main thread
+    hears of Ctrl-C, and tells all those around it.
     """
     token = _INSIDE.set(True)
     try:

@@ -112,8 +112,10 @@ class ArmRecord(Generic[Arm]):
 
 def labelled(arms: tuple[Arm, ...], out: Elimination[int]) -> Elimination[Arm]:
     """An elimination with the labels of the arms in place of their numbers."""
+    if out.weights is None:
+        return Elimination(arms[out.arm], out.round, arms[out.by], out.margin)
     key: list[Any] = [label if hashable(label) else label_text(label) for label in arms]
     if len(set(key)) < len(key):  # 1, 1.0 and True are one key
         key = [label_text(label) for label in arms]
-    weights = None if out.weights is None else {key[arm]: weight for arm, weight in out.weights.items()}
+    weights = {key[arm]: weight for arm, weight in out.weights.items()}
     return Elimination(arms[out.arm], out.round, arms[out.by], out.margin, weights)

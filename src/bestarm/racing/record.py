@@ -187,10 +187,12 @@ class Record:
     def _table(self, first: int, last: int, arms: NDArray[np.integer], blank: float) -> NDArray[np.float64]:
         """The scores of these arms, which must be all that have rows, in rounds ``first`` to ``last``."""
         begin, end = self._ends[first - 1], self._ends[last]
+        scores, columns = np.frombuffer(self._scores)[begin:end], np.frombuffer(self._arms, dtype=np.intc)[begin:end]
+        shape = (last - first + 1, arms.size)
+        if scores.size == shape[0] * shape[1] and (columns.reshape(shape) == arms).all():  # nobody has left
+            return np.where(np.isnan(scores), blank, scores).reshape(shape)
         held = np.diff(np.frombuffer(self._ends, dtype=np.int64)[first - 1 : last + 1])
-        block = np.full((last - first + 1, arms.size), blank)
-        scores = np.frombuffer(self._scores)[begin:end]
-        rows, columns = np.repeat(np.arange(len(held)), held), np.frombuffer(self._arms, dtype=np.intc)[begin:end]
+        block, rows = np.full(shape, blank), np.repeat(np.arange(len(held)), held)
         block[rows, np.searchsorted(arms, columns)] = np.where(np.isnan(scores), blank, scores)
         return block
 

@@ -160,8 +160,8 @@ def replay_given(game: EliminationGame, record: Record, failures: Failures, read
     for last, arms in _stretches(record):
         if last <= game.n_rounds:
             continue
-        for gone in set(game.next_arms().tolist()) - set(arms) if not game.finished else ():
-            game.withdraw(gone)
+        if not game.finished:
+            game.keep_only(arms)
         replay(game, record, failures, last, reading)
 
 
