@@ -162,8 +162,9 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
 
 def as_chosen_then(algorithm: Algorithm, plain: Mapping[str, Any]) -> Algorithm:
     """The algorithm of a race that goes on and whose test was chosen for it: by the version that it was begun with."""
-    now, then = getattr(algorithm, "comparison", None), plain.get("comparison", {}).get("type")
-    if isinstance(algorithm, PairwiseBAI) and isinstance(now, LeaderBetting) and then == "Betting":
+    now, then = getattr(algorithm, "comparison", None), plain.get("comparison")
+    by_pairs = isinstance(then, Mapping) and then.get("type") == "Betting"  # a file may hold anything
+    if isinstance(algorithm, PairwiseBAI) and isinstance(now, LeaderBetting) and by_pairs:
         return replace(algorithm, comparison=Betting(now.bounds, pool=now.pool))
     return algorithm
 
