@@ -344,6 +344,8 @@ def test_games_end_within_epsilon(pairs: float | None) -> None:
         game = started(LeaderBetting(pairs=pairs), 3, epsilon=0.05)
         game.play(rows)
         ended += str(game.reason) == "within epsilon"
+        assert game.regret_bound is not None
+        assert game.regret_bound <= 0.05  # what it has ended with, though its bounds have a small share of delta
         wrong += game.finished and game.best == 2
     assert ended == 60
     assert not contradicts(wrong, 60, DELTA, 1)
