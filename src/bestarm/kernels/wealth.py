@@ -177,6 +177,7 @@ def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no
     """
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total, log_wealth = board.deviation, purse.row_of, purse.total, folio.log_wealth
+    places = (arms, bar, sums, deviation)
     for r in range(rows.shape[0]):
         if not may_go_on(tally, limits):
             return r
@@ -188,10 +189,10 @@ def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no
                 _renew_bets(t, board, folio, rule.scale)
                 folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
         m = tally[QUERIED]
-        bet_on_all(rows, r, t, -rule.zone, m, arms, bar, sums, deviation, rule, purse)
+        bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
         if rule.epsilon > 0.0:
-            bet_on_all(rows, r, t, -rule.epsilon, m, arms, bar, sums, deviation, rule, near)
-        add_differences(rows, r, m, arms, bar, sums, deviation, rule)
+            bet_on_all(rows, r, t, -rule.epsilon, m, places, rule, near)
+        add_differences(rows, r, m, places, rule)
         if _any_beaten(m, arms, bar, sums, row_of, total, log_wealth, rule):
             _judge_wealth(board, sums, purse, folio, rule, t)
             eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
