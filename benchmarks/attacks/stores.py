@@ -19,8 +19,10 @@ from attacks.lines import command
 from attacks.pool import Case
 from attacks.watching import Watch
 from bestarm.comparisons import Portfolio
+from bestarm.racing import sqlite_pages
 
 Note = Callable[[str], None]
+LARGE = sqlite_pages.LARGE
 LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
 EXIT_CODES = (0, 2, 3)
 LONGEST_CHANGE = 1_000  # times 10,000 steps of SQLite
@@ -126,8 +128,8 @@ def prepare(folder: Path) -> Case:
     watch.known -= {"canary", "stores_canary_was_imported"}
 
     def case(luck: random.Random, note: Note) -> str:
-        name = luck.choice(list(made))
-        note(name)
+        name, sqlite_pages.LARGE = luck.choice(list(made)), luck.choice((0, LARGE))  # also as a large file is read
+        note(f"{name}, read {'as SQLite does' if sqlite_pages.LARGE else 'out of its pages'}")
         files = dict(made[name])
         if luck.random() < 0.5:
             ending = luck.choice(list(files))
