@@ -117,7 +117,8 @@ def prepare(folder: Path) -> Case:
     place = folder / "given"
     for name, files in made.items():  # what is needed to show a race is imported and compiled
         write(place, files)
-        look(place / "race.sqlite", random.Random(0), lambda _: None, page)  # noqa: S311
+        for sqlite_pages.LARGE in (0, LARGE):
+            look(place / "race.sqlite", random.Random(0), lambda _: None, page)  # noqa: S311
         open_again(name, place / "race.sqlite", lambda _: None)
     for k in range(4):
         quietly(["report", str(place / "race.sqlite"), "-o", str(page), *["--json"][: k % 2]])
