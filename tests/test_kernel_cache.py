@@ -83,8 +83,8 @@ def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
     assert changed["misses"] == dict.fromkeys(EVERY, 1)
 
     # A function of kernels/base.py that let_leave calls.
-    ahead, behind = "board.means[b] - board.means[place]", "board.means[place] - board.means[b]"
-    change(package / "bestarm/kernels/base.py", f"arms[b]] = {ahead}", f"arms[b]] = {behind}")
+    parted, ahead, behind = "parted[arms[a], arms[b]] = ", "means[b] - means[a]", "means[a] - means[b]"
+    change(package / "bestarm/kernels/base.py", parted + ahead, parted + behind)
     changed = run(package)
     assert changed["let_leave"] == -2.0
     assert changed["misses"] == dict.fromkeys(EVERY, 1)

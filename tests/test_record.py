@@ -16,6 +16,7 @@ from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture
 from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
 from bestarm.racing.replay import Reading, reading_of, replay_given
+from bestarm.racing.rows import RoundColumns, ScoreColumns
 from own_games import TopTwo
 
 ROUNDS: list[RoundRow] = [(1, "a", 3), (2, "b", 3), (3, "c", 2)]
@@ -266,3 +267,15 @@ def test_arms_that_are_not_queried_cannot_be_withdrawn_or_disqualified(arm: Any)
     with pytest.raises(ValueError, match=r"^only an arm that is queried can be withdrawn, got 0"):
         game.withdraw(0)
     assert (game.counts.tolist(), game.ask().tolist()) == ([5, 5, 5], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scored"), [([1, 3, 2], [1]), ([2, 1], [1]), ([1, 1], [1]), ([1, 2], [2, 1]), ([1, 2, 3], [1, 9, 2])]
+)
+def test_columns_out_of_their_order_are_no_record(numbers: list[int], scored: list[int]) -> None:
+    """As in a file whose index is damaged: what SQLite says to be sorted need not be."""
+    rounds, scores = RoundColumns(), ScoreColumns()
+    rounds.add([(number, "a", 1) for number in numbers])
+    scores.add([(number, 0, 0.5) for number in scored])
+    with pytest.raises(RecordError, match="are not in their order"):
+        Record.of_columns(rounds, scores, [], ahead=1)

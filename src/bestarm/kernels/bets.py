@@ -58,8 +58,9 @@ def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore
 
 
 @inlined
-def _set_pool_gains(i, t, m, arms, differences, nu, rule, sums, gain, largest):  # type: ignore[no-untyped-def]
+def _set_pool_gains(i, t, m, nu, places, rule, gain, largest):  # type: ignore[no-untyped-def]
     """The same in a pool without replacement: the null mean of each difference follows what is left of the pool."""
+    arms, _, sums, differences = places
     for j in range(gain.size):
         gain[j] = 0.0
     for b in range(m):
@@ -79,12 +80,14 @@ def _set_differences(rows, r, i, m, arms, rule, differences):  # type: ignore[no
 
 
 @compiled
-def bet_on_all(rows, r, t, nu, m, arms, bar, sums, differences, rule, purse):  # type: ignore[no-untyped-def]
+def bet_on_all(rows, r, t, nu, m, places, rule, purse):  # type: ignore[no-untyped-def]
     """Bet that each queried arm is better by more than ``nu`` than each candidate.
 
+    ``places`` are the arms and bars of the board, the sums of differences by arms, and room for those of a round.
     Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
     that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
+    arms, bar, _, differences = places
     bets, weights, row_of, log_wealth, wealth, growth, asleep, total, gain, largest = purse
     for a in range(m):
         if bar[a] > 0.0:
@@ -95,20 +98,21 @@ def bet_on_all(rows, r, t, nu, m, arms, bar, sums, differences, rule, purse):  #
         if rule.pool == 0:
             _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
         else:
-            _set_pool_gains(i, t, m, arms, differences, nu, rule, sums, gain, largest)
+            _set_pool_gains(i, t, m, nu, places, rule, gain, largest)
         _bet(row, bets, gain, largest, wealth, growth, asleep, total)
         if rule.pool > 0:
             for b in range(m):
                 j = arms[b]
-                if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
+                if j != i and null_mean(nu, rule.pool, t, places[2][i, j]) < IMPOSSIBLE:
                     total[row, j] = np.inf
         if t % FOLD == 0:
             _fold(i, row, row_of.size, weights, log_wealth, wealth, growth)
 
 
 @compiled
-def add_differences(rows, r, m, arms, bar, sums, differences, rule):  # type: ignore[no-untyped-def]
+def add_differences(rows, r, m, places, rule):  # type: ignore[no-untyped-def]
     """Add the differences of a round to all candidates."""
+    arms, bar, sums, differences = places
     for a in range(m):
         if bar[a] == 0.0:
             _set_differences(rows, r, arms[a], m, arms, rule, differences)

@@ -265,6 +265,7 @@ def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore
     """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used."""
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, leaders.total
+    places = (arms, bar, sums, deviation)
     for r in range(rows.shape[0]):
         if not may_go_on(tally, limits):
             return r
@@ -273,7 +274,7 @@ def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore
         if rule.zone > 0.0:
             _protect_leader(board, leaders)
         if rule.paired:
-            bet_on_pairs(rows, r, t, tally[QUERIED], arms, bar, sums, deviation, rule, purse, near)
+            bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
         if found:
             mark_beaten(board, sums, row_of, total, wealth, rule, t)

@@ -71,6 +71,7 @@ def race_portfolio(rows, board, sums, purse, near, folio, rule):  # type: ignore
     """Play rounds as `race_wealth` does, a part of the wealth in portfolios. Returns the rows used."""
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, folio.wealth
+    places = (arms, bar, sums, deviation)
     for r in range(rows.shape[0]):
         if not may_go_on(tally, limits):
             return r
@@ -80,7 +81,7 @@ def race_portfolio(rows, board, sums, purse, near, folio, rule):  # type: ignore
         if t == folio.renewal[0]:
             _renew_bets(t, board, folio, rule.scale)
             folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
-        bet_on_pairs(rows, r, t, tally[QUERIED], arms, bar, sums, deviation, rule, purse, near)
+        bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
         if found:
             mark_beaten(board, sums, row_of, total, wealth, rule, t)

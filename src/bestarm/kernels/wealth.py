@@ -10,12 +10,12 @@ from bestarm.kernels.moments import begin_round
 
 
 @compiled
-def bet_on_pairs(rows, r, t, m, arms, bar, sums, differences, rule, purse, near):  # type: ignore[no-untyped-def]
-    """One round of bets on all pairs, and with epsilon of those that show who is near."""
-    bet_on_all(rows, r, t, -rule.zone, m, arms, bar, sums, differences, rule, purse)
+def bet_on_pairs(rows, r, t, m, places, rule, purse, near):  # type: ignore[no-untyped-def]
+    """One round of bets on all pairs, and with epsilon of those that show who is near; places as in `bet_on_all`."""
+    bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
     if rule.epsilon > 0.0:
-        bet_on_all(rows, r, t, -rule.epsilon, m, arms, bar, sums, differences, rule, near)
-    add_differences(rows, r, m, arms, bar, sums, differences, rule)
+        bet_on_all(rows, r, t, -rule.epsilon, m, places, rule, near)
+    add_differences(rows, r, m, places, rule)
 
 
 @compiled
@@ -153,11 +153,12 @@ def race_wealth(rows, board, sums, purse, near, rule):  # type: ignore[no-untype
     """
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total = board.deviation, purse.row_of, purse.total
+    places = (arms, bar, sums, deviation)
     for r in range(rows.shape[0]):
         if not may_go_on(tally, limits):
             return r
         t = begin_round(rows, r, tally, arms, means, deviation)
-        bet_on_pairs(rows, r, t, tally[QUERIED], arms, bar, sums, deviation, rule, purse, near)
+        bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, means, rule)
         if found:
             mark_beaten(board, sums, row_of, total, means, rule, t)

@@ -60,6 +60,8 @@ class Record:
             gaps = np.flatnonzero(numbers != np.arange(1, numbers.size + 1))
             raise RecordError(f"scores of round {gaps[0] + 1 if gaps.size else last} are missing")
         scored = np.frombuffer(scores.rounds, dtype=np.int64)
+        if (np.diff(numbers) <= 0).any() or (np.diff(scored) < 0).any():
+            raise RecordError("its rounds or scores are not in their order")
         places = np.searchsorted(numbers, scored)
         if scored.size and (places[-1] == numbers.size or (numbers[places] != scored).any()):
             raise RecordError("there are scores without their round")
