@@ -24,6 +24,7 @@ from bestarm.comparisons.evidence import Comparison
 from bestarm.inputs.plain import encode
 from bestarm.racing import sqlite_file, sqlite_limits, sqlite_store
 from bestarm.racing.sqlite_file import SCHEMA
+from bestarm.racing.sqlite_store import read_store
 from bestarm.racing.stored_values import MOST_WORK, check_game, check_work
 from small_race import run, share
 

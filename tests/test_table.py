@@ -110,8 +110,8 @@ def test_settings_are_those_of_a_race(options: dict[str, Any]) -> None:
 def test_bounds_of_the_table_are_its_smallest_and_largest_score(lower_is_better: bool) -> None:
     scores = made(1)
     assert (scores.min(), scores.max()) == (0.125, 0.875)
-    for given in ({}, {"comparison": LeaderBetting()}, {"comparison": Betting()}):
-        options: dict[str, Any] = {"lower_is_better": lower_is_better, **given}
+    for options in ({}, {"comparison": LeaderBetting()}, {"comparison": Betting()}):
+        options = {"lower_is_better": lower_is_better, **options}
         expected = in_own_range(raced(scores, bounds=(0.125, 0.875), **options))
         assert_same(race_table(scores, arms=NAMES, **options), expected)
 
