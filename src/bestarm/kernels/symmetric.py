@@ -210,9 +210,9 @@ def race_symmetric(rows, slopes, offsets, board, rivals, rule):  # type: ignore[
     Returns the rows used.
     """
     for r in range(rows.shape[0]):
-        if not may_go_on(board):
+        if not may_go_on(board.tally, board.limits):
             return r
-        t = begin_round(rows, r, board)
+        t = begin_round(rows, r, board.tally, board.arms, board.means, board.deviation)
         m = board.tally[QUERIED]
         absorb_squares(1.0 - 1.0 / t, m, board.deviation, board.own, board.squares)
         if t <= rivals.first.shape[0]:
