@@ -12,7 +12,7 @@ from bestarm.racing.settings import missing_setting
 from bestarm.shown import described
 
 MOST_ITEMS = 2**53
-MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
+MOST_TERMS = 100  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
 MOST_WORK = 3e10  # steps of some nanoseconds: a minute or two
 LARGEST_SHARE = 0.1  # by which rounds grow between two looks for combinations, at most
