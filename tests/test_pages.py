@@ -236,7 +236,7 @@ def _the_same_or_refused(path: Path) -> bool:
 
 
 def test_a_row_that_goes_on_in_another_page_is_left_to_sqlite_wherever_it_begins(tmp_path: Path) -> None:
-    """One that would fit before the end of its page, but that SQLite continues elsewhere: what follows is not its own."""
+    """One that would fit before the end of its page, but that SQLite continues elsewhere."""
     size, longest = 4096, 4096 - 35
     path = write(tmp_path / "race.sqlite", [(1, "s" * (longest - 5), 3)], [], size)
     with closing(sqlite3.connect(path)) as connection:
