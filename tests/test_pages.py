@@ -233,3 +233,44 @@ def _the_same_or_refused(path: Path) -> bool:
         return False
     assert by_pages == by_rows
     return True
+
+
+def test_a_row_that_goes_on_in_another_page_is_left_to_sqlite_wherever_it_begins(tmp_path: Path) -> None:
+    """One that would fit before the end of its page, but that SQLite continues elsewhere."""
+    size, longest = 4096, 4096 - 35
+    path = write(tmp_path / "race.sqlite", [(1, "s" * (longest - 5), 3)], [], size)
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'rounds'").fetchone()
+    content = bytearray(path.read_bytes())
+    page = content[(root - 1) * size : root * size]
+    cell = int.from_bytes(page[8:10])
+    kept = (
+        3 + (size - 12) * 32 // 255 - 23 + 4
+    )  # sizes and number, what is here of the row, the page that it goes on in
+    moved = bytearray(b"\x0d\0\0\0\1\0\x0a\0\0\x0a") + page[cell : cell + kept]
+    moved[1:3] = len(moved).to_bytes(2)  # the rest of the page is free
+    content[(root - 1) * size : root * size] = (moved + b"\0\0" + (size - len(moved)).to_bytes(2)).ljust(size, b"K")
+    path.write_bytes(content)
+    assert both_ways(path, 3)[0] is None
+
+
+def test_a_root_that_is_no_number_is_left_to_sqlite(tmp_path: Path) -> None:
+    path = write(tmp_path / "race.sqlite", [(1, "a", 1)], [(1, 0, 0.5, None)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute(
+            "UPDATE sqlite_master SET rootpage = CAST(CAST(rootpage AS TEXT) AS BLOB) WHERE name = 'rounds'"
+        )
+    assert both_ways(path, 1)[0] is None
+
+
+def test_a_row_behind_the_end_of_its_page_is_none() -> None:
+    """An inner page of an index whose last cell has room for the child before its row, and not for the row."""
+    pages = np.zeros(3 * 512, dtype=np.uint8)
+    pages[0 + 100] = kernels.LEAF_INDEX
+    for page, kind in ((2, kernels.LEAF_INDEX), (3, kernels.INNER_INDEX)):
+        pages[(page - 1) * 512] = kind
+    pages[2 * 512 + 4] = 1  # cells
+    pages[2 * 512 + 11] = pages[2 * 512 + 508 + 3] = 2  # its children
+    pages[2 * 512 + 12 : 2 * 512 + 14] = (1, 508 - 256)  # the place of the cell
+    assert kernels.cells_in_order(pages, 512, 512, 3, True, np.empty(4, dtype=np.int64)) == -1

@@ -224,6 +224,18 @@ def test_settings_that_no_race_has_are_refused(case: str, store: Path) -> None:
     refused(store, "")
 
 
+def test_what_is_hidden_behind_many_allowed_parts_of_the_schema_is_found(store: Path) -> None:
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        (index,) = connection.execute(
+            "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE type = 'index'"
+        )
+        connection.executemany("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", [index] * 100)
+        trigger = "CREATE TRIGGER t AFTER INSERT ON scores BEGIN UPDATE scores SET score = 0; END"
+        connection.execute("INSERT INTO sqlite_master VALUES ('trigger', 't', 'scores', 0, ?)", [trigger])
+    refused(store, "only the five tables of a race may be in its file")
+
+
 def test_settings_are_measured_before_they_are_read(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (sqlite_file, sqlite_store):
         monkeypatch.setattr(module, "LONGEST_VALUE", 100_000)
@@ -245,7 +257,7 @@ def test_a_comparison_of_very_many_terms_is_refused(store: Path) -> None:
     settings = read_store(store).settings["algorithm"]
     settings["comparison"] |= {"bets": [0.5] * 100_000, "weights": None}
     put(store, "algorithm", settings)
-    with pytest.raises(StoreError, match="its comparison has 100,000 terms, more than 1,000"):
+    with pytest.raises(StoreError, match="its comparison has 100,000 terms, more than 100"):
         load_result(store)
 
 

@@ -110,8 +110,11 @@ def cells_in_order(pages, page_size, usable, root, in_index, found):  # type: ig
             place = _cell(pages, page_size, usable, n_cells, listed, c)
             if place < 0:
                 return -1
+            place += 0 if kind == leaf else CHILD
+            if place > (listed & -page_size) + usable - 4:
+                return -1
             if n < found.size:
-                found[n] = place if kind == leaf else place + CHILD
+                found[n] = place
             n += 1
         if kind == leaf or k > n_cells:
             level -= 1
@@ -166,7 +169,9 @@ def read_rounds(pages, page_size, usable, cells, numbers, asked, ends):  # type:
         end = (cells[k] & -page_size) + usable
         size, begin = _varint(pages, cells[k], end)
         number, begin = _varint(pages, begin, end)
-        if not 4 <= size <= end - begin or pages[begin + 1] != NULL:  # the number of a round is that of its row
+        if not 4 <= size <= min(end - begin, usable - 35):  # longer rows go on in other pages, wherever they begin
+            return -1
+        if pages[begin + 1] != NULL:  # the number of a round is that of its row
             return -1
         of_item, place = _varint(pages, begin + 2, begin + size)
         of_asked, first = _varint(pages, place, begin + size)

@@ -35,6 +35,8 @@ def columns_of(connection: sqlite3.Connection, on_disk: int) -> tuple[RoundColum
     if (pages := _pages(connection, on_disk)) is None:
         return None
     roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"))
+    if type(roots["scores"]) is not int or type(roots["rounds"]) is not int:
+        return None
     scores = _scores(pages, roots["scores"])
     rounds = None if scores is None else _rounds(pages, roots["rounds"])
     return None if rounds is None or scores is None else (rounds, *scores)

@@ -12,7 +12,7 @@ from bestarm.racing.settings import missing_setting
 from bestarm.shown import described
 
 MOST_ITEMS = 2**53
-MOST_TERMS = 1_000  # bets or precisions of a comparison: a round takes time for each
+MOST_TERMS = 100  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
 OF_AN_ARM = 100  # numbers that a game keeps for each arm, at most, but for some first rounds beside those of pairs
 MOST_WORK = 3e10  # steps of some nanoseconds: a minute or two
