@@ -1,16 +1,16 @@
 """The command line: thin over the library, one file per command."""
 
-from bestarm.cli import commands, demo, limit, plan, report, reproduce, resume, run, show, table, validate
+from bestarm.cli import commands, demo, plan, report, reproduce, research_limit, resume, run, show, table, validate
 from bestarm.cli.app import app
 
 __all__ = [
     "app",
     "commands",
     "demo",
-    "limit",
     "plan",
     "report",
     "reproduce",
+    "research_limit",
     "resume",
     "run",
     "show",
