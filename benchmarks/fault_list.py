@@ -82,6 +82,34 @@ FAULTS = (
     ),
     # --- kernels
     Fault(
+        "rivals close up where an arm fails in a round in which another is withdrawn",
+        "kernels/symmetric.py",
+        "board.bar[a] == 0.0) or failing[board.arms[a]]:",
+        "board.bar[a] == 0.0):",
+        ("test_symmetric_betting.py",),
+    ),
+    Fault(
+        "a bet on an arm that fails is frozen",
+        "kernels/symmetric.py",
+        "total, last, factor = 0.0, -1.0, 1.0 - KAPPA",
+        "total, last, factor = 0.0, -1.0, 1.0",
+        ("test_symmetric_betting.py",),
+    ),
+    Fault(
+        "wealth is kept against the leader of a race with a zone",
+        "kernels/symmetric.py",
+        "if rivals.total[arm] > 1.0:",
+        "if rivals.total[arm] > 1e9:",
+        ("test_symmetric_betting.py",),
+    ),
+    Fault(
+        "a Student test judges differences of a single value at once",
+        "kernels/symmetric.py",
+        "            if found == needed:",
+        "            if found >= 1:",
+        ("test_symmetric_betting.py",),
+    ),
+    Fault(
         "the last of several leaders leads",
         "kernels/base.py",
         "board.means[a] > board.means[leader]",
@@ -112,8 +140,8 @@ FAULTS = (
     Fault(
         "the leader is within epsilon plus the zone",
         "kernels/pairs.py",
-        "_leader_within(board, epsilon, slope, offsets[r], scale)",
-        "_leader_within(board, epsilon, slope, offset, scale)",
+        "leader_within(board, epsilon, slope, offsets[r], scale)",
+        "leader_within(board, epsilon, slope, offset, scale)",
         ("test_decisions.py", "test_sharp_games.py", "test_reference.py"),
     ),
     # --- arms, simulation

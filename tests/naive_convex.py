@@ -17,9 +17,9 @@ from scipy.optimize import nnls
 
 import naive
 import naive_sharp
-from bestarm.board import FIRST_RENEWAL
 from bestarm.comparisons import Portfolio
-from bestarm.kernels.wealth import FADING, MOST, RENEWAL
+from bestarm.kernels.portfolio import FADING, MOST, RENEWAL
+from bestarm.wagers import FIRST_RENEWAL
 from naive import Matrix, Played
 
 Vector = NDArray[np.float64]

@@ -8,6 +8,7 @@ import numpy as np
 
 import naive
 import naive_sharp
+import naive_symmetric
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import (
     Betting,
@@ -15,8 +16,10 @@ from bestarm.comparisons import (
     ConvexBernstein,
     EmpiricalBernstein,
     GaussianBernstein,
+    LeaderBetting,
     Portfolio,
     StudentMixture,
+    SymmetricBetting,
     Wins,
 )
 from naive_convex import convex_boundary, convex_race, portfolio_race
@@ -39,6 +42,10 @@ EARLY_MIXTURE = StudentMixture(min_rounds=2)
 BETTING = Betting(bets=(0.9, 0.3, 0.05), bounds=(-1.0, 3.0))
 BETTING_ON_A_POOL = Betting(pool=40)
 WAKING_SOON = Betting(bets=(0.9, 0.5), reserve=0.4)  # in rounds 4, 16 and 64
+LEADERS_ALONE = LeaderBetting((-1.0, 3.0), pairs=0)
+LEADERS_ON_A_POOL = LeaderBetting(pool=40)
+SYMMETRIC_EARLY = SymmetricBetting(student=0.3, min_rounds=2)
+SYMMETRIC_ALONE = SymmetricBetting(student=0)
 WINS_ON_A_POOL = Wins(pool=41)  # odd: no ties
 PORTFOLIO_ON_A_POOL = Portfolio(bounds=(-5.0, 5.0), pool=40)
 
@@ -53,6 +60,12 @@ COMPARISONS: dict[str, Comparison] = {
     "Betting, other bounds": BETTING,
     "Betting, pool": BETTING_ON_A_POOL,
     "Betting, waking soon": WAKING_SOON,
+    "LeaderBetting": LeaderBetting(),
+    "LeaderBetting, no pairs, other bounds": LEADERS_ALONE,
+    "LeaderBetting, pool": LEADERS_ON_A_POOL,
+    "SymmetricBetting": SymmetricBetting(),
+    "SymmetricBetting, looking early": SYMMETRIC_EARLY,
+    "SymmetricBetting, no Student": SYMMETRIC_ALONE,
     "Wins": Wins(),
     "Wins, pool": WINS_ON_A_POOL,
     "Portfolio": Portfolio(),
@@ -70,6 +83,13 @@ def by(reference: Callable[[Matrix], naive.Played]) -> dict[str, Any]:
 def by_mixture(mixture: StudentMixture, **given: Any) -> dict[str, Any]:
     def reference(rows: Matrix) -> list[tuple[int, int]]:
         return naive_sharp.play(rows, student_rules(mixture, rows.shape[1], DELTA, **given)).eliminations
+
+    return {"reference": reference, "n_rounds": 150}
+
+
+def by_symmetry(settings: SymmetricBetting, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        return naive_symmetric.play(rows, naive_symmetric.rules_of(settings, DELTA, **given)).eliminations
 
     return {"reference": reference, "n_rounds": 150}
 
@@ -177,6 +197,19 @@ PAIRWISE: dict[str, Subject] = {
         by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
     ),
     "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_bets(WAKING_SOON)),
+    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), {"n_rounds": 150}),
+    "LeaderBetting, no pairs, other bounds": Subject(PairwiseBAI(DELTA, comparison=LEADERS_ALONE), {"n_rounds": 150}),
+    "LeaderBetting, pool": Subject(
+        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), {"n_rounds": 150} | close_together(0.0, 1.0)
+    ),
+    "SymmetricBetting": Subject(PairwiseBAI(DELTA, comparison=SymmetricBetting()), by_symmetry(SymmetricBetting())),
+    "SymmetricBetting, early, kept, zone, epsilon": Subject(
+        PairwiseBAI(DELTA, comparison=SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, indifference_zone=0.02),
+        by_symmetry(SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, zone=0.02),
+    ),
+    "SymmetricBetting, no Student": Subject(
+        PairwiseBAI(DELTA, comparison=SYMMETRIC_ALONE, keep=2.0), by_symmetry(SYMMETRIC_ALONE, keep=2.0)
+    ),
     "Wins": Subject(PairwiseBAI(DELTA, comparison=Wins()), by_wins(Wins())),
     "Wins, pool": Subject(
         PairwiseBAI(DELTA, comparison=WINS_ON_A_POOL), by_wins(WINS_ON_A_POOL) | {"rewards": in_turn}

@@ -449,7 +449,9 @@ def test_help_of_races_tells_the_exit_codes(command: str) -> None:
     assert bestarm_cli(command, "-h").stdout == ended.stdout
 
 
-@pytest.mark.parametrize("words", [[], ["validate"], ["reproduce"], ["reproduce", "figure1"], ["reproduce", "convex"]])
+@pytest.mark.parametrize(
+    "words", [[], ["validate"], ["limit"], ["reproduce"], ["reproduce", "figure1"], ["reproduce", "convex"]]
+)
 def test_help_of_the_others(words: list[str]) -> None:
     ended = bestarm_cli(*words, "--help")
     assert ended.exit_code == 0

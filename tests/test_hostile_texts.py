@@ -154,6 +154,8 @@ OUTPUTS: dict[str, Callable[[Path], str]] = {
     "table": typed("table", "{folder}/scores.csv"),
     "table --json": typed("table", "{folder}/scores.csv", "--json"),
     "plan --json": typed("plan", "{folder}/same.csv", "--repetitions", "10", "--n-items", "20", "--json"),
+    "limit": typed("limit", "{folder}/scores.csv", "--repetitions", "2", "-o", "{folder}/a\n\x1b[2J.png"),
+    "limit refused": typed("limit", EVIL, "--repetitions", "2"),
     "commands": typed("commands", PROGRAM, "true", "--quiet"),
     "run": typed("run", f"{EVIL}:f", "--arms", "a,b"),
     "no such column": typed("table", "{folder}/scores.csv", "--item-column", EVIL),

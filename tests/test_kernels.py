@@ -293,8 +293,8 @@ def test_a_portfolio_loses_no_more_than_the_cap_in_a_round(pool: int) -> None:
     game = ConvexBAI(0.05, comparison=Portfolio(pool=pool)).start(2)
     evidence = game.evidence  # type: ignore[attr-defined]
     game.play(rows[:21])
-    before, bet = evidence.state.folio.log_wealth[0], evidence.state.folio.bets[0, 1]
+    before, bet = evidence.folio.log_wealth[0], evidence.folio.bets[0, 1]
     null_mean = 0.8 / (pool - 21)  # of the rounds that are left, if the mean over the pool is at most 0
     assert bet * (1.0 + null_mean) > CAP
     game.play(rows[21:22])
-    assert evidence.state.folio.log_wealth[0] - before == pytest.approx(math.log(1.0 - CAP))
+    assert evidence.folio.log_wealth[0] - before == pytest.approx(math.log(1.0 - CAP))

@@ -75,24 +75,6 @@ def test_the_history_of_a_game_does_not_depend_on_the_blocks_in_which_it_was_pla
                 np.testing.assert_array_equal(history_of(game).differences(a, b), rows[:n, a] - rows[:n, b])
 
 
-def test_bets_that_nobody_needs_are_given_back_on_the_way_through_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = PairwiseBAI(1e-9, comparison=Betting()).start(80)
-    assert isinstance(game, EliminationGame)
-    assert isinstance(game.evidence, WealthEvidence)
-    kernel, sizes = game.evidence._kernel, []
-
-    def noted(rows: Any, board: Any, sums: Any, purse: Any, *others: Any) -> int:
-        sizes.append((len(rows), len(purse.total)))
-        return int(kernel(rows, board, sums, purse, *others))
-
-    monkeypatch.setattr(game.evidence, "_kernel", noted)
-    game.play(rows_of(500, 80))
-    assert game.candidates == (78, 79)
-    assert sizes[0] == (16, 80)
-    assert sizes[-1][0] > 16
-    assert sizes[-1][1] == 2
-
-
 # --- bounds on leads --------------------------------------------------------------------------------------------------
 
 

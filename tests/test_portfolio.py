@@ -22,24 +22,24 @@ RNG = np.random.Generator
 INF, NAN = float("inf"), float("nan")
 
 
-def state(game: Game) -> Any:
-    return game.evidence.state  # type: ignore[attr-defined]
+def evidence(game: Game) -> Any:
+    return game.evidence  # type: ignore[attr-defined]
 
 
 def portfolio_bets(game: Game) -> Matrix:
     """Entry (i, j): the share that is bet on j against i in the next round."""
-    bets: Matrix = state(game).folio.bets
+    bets: Matrix = evidence(game).folio.bets
     return bets.copy()
 
 
 def portfolio_wealth(game: Game) -> Vector:
-    wealth: Vector = np.exp(state(game).folio.log_wealth)
+    wealth: Vector = np.exp(evidence(game).folio.log_wealth)
     return wealth
 
 
 def whole_wealth(game: Game) -> Vector:
     """Against each arm, half in the portfolio, half in pairs; one at the start."""
-    pairs = state(game).purse.total[:, : game.n_arms].sum(axis=1) / (game.n_arms - 1)
+    pairs = evidence(game).state.purse.total[:, : game.n_arms].sum(axis=1) / (game.n_arms - 1)
     mixed: Vector = (portfolio_wealth(game) + pairs) / 2
     return mixed
 

@@ -29,7 +29,7 @@ PUBLIC = {
     simulation: "Simulation simulate",
     comparisons: """
         Betting Boundary Comparison ConvexBernstein ConvexBoundary EmpiricalBernstein Evidence GaussianBernstein Goal
-        PairBoundary Portfolio StudentMixture Wins
+        LeaderBetting PairBoundary Portfolio StudentMixture SymmetricBetting Wins
         """,
     arms: """
         Arms BernoulliArms BernoulliVariances GaussianArms PoolArms TableArms UnpairedArms bernoulli_variances

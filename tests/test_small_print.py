@@ -11,13 +11,10 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError
-from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.algorithms import PairwiseBAI
 from bestarm.comparisons import Betting
 from bestarm.inputs.items import digest
 from bestarm.inputs.texts import names
-from bestarm.testing import ConformanceError, check_algorithm
-from bestarm.testing.saying import bounds_on_leads_agree
-from own_games import Playing
 from test_race import bounded_rows, reads, run
 from test_race_failures import Inline
 
@@ -108,24 +105,3 @@ def test_of_several_failures_that_come_together_the_first_is_raised(bad: list[tu
 )
 def test_five_names_fit_into_a_sentence(n: int, said: str) -> None:
     assert names(tuple("abcdefgh"[:n])) == said
-
-
-# --- the kit ---------------------------------------------------------------------------------------------------------
-
-
-class Narrow(Game):
-    """Its bounds for all pairs together are tighter than those for one: they cannot hold at the same level."""
-
-    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float:
-        return -0.5 if simultaneous else -1.0
-
-
-class Wide(Narrow):
-    def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float:
-        return -1.0 if simultaneous else -0.5
-
-
-def test_the_kit_finds_simultaneous_bounds_that_are_tighter_than_single_ones() -> None:
-    check_algorithm(Playing(Wide), [bounds_on_leads_agree])
-    with pytest.raises(ConformanceError, match=r"the interval of 0 over 1 begins at -0.5, not -1.0"):
-        check_algorithm(Playing(Narrow), [bounds_on_leads_agree])

@@ -56,11 +56,14 @@ def test_the_study_covers_comparisons_options_and_broken_assumptions() -> None:
         ("Betting", "", True),
         ("Betting", "epsilon", True),
         ("Betting", "pool", True),
+        ("LeaderBetting", "", True),
+        ("LeaderBetting", "epsilon", True),
+        ("LeaderBetting", "pool", True),
         ("Wins", "", True),
         ("Wins", "pool", True),
     }
     whole = list(validate.cells())
-    assert {(cell.n_arms, cell.delta) for cell in whole} == {(K, d) for K in (2, 10, 50) for d in (0.1, 0.01)}
+    assert {(cell.n_arms, cell.delta) for cell in whole} == {(K, d) for K in (2, 10, 50, 200) for d in (0.1, 0.01)}
     assert all(cell.arms.n_arms == cell.n_arms and cell.algorithm.delta == cell.delta for cell in whole)
 
 
@@ -187,7 +190,7 @@ def test_a_rejected_guarantee_is_exit_code_one(tmp_path: Path, monkeypatch: pyte
 BAD: list[tuple[Sequence[str], str]] = [
     (("validate", "--games", "0"), "error: --games must be a whole number of at least 1, got 0"),
     (("validate", "--seed", "-1"), "error: --seed must be a whole number of at least 0, got -1"),
-    (("validate", "--arms", "3"), "error: --arms must be among 2, 10, 50, got 3"),
+    (("validate", "--arms", "3"), "error: --arms must be among 2, 10, 50, 200, got 3"),
     (("demo", "--delta", "2"), "error: --delta must lie strictly between 0 and 1, got 2.0"),
     (("demo", "--seed", "-1"), "error: --seed must be a whole number of at least 0, got -1"),
     (("reproduce", "figure1", "--delta", "2"), "error: --delta must lie strictly between 0 and 1, got 2.0"),

@@ -8,10 +8,10 @@ import pytest
 import bestarm
 from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.algorithms.algorithm import Algorithm
-from bestarm.board import Purse
-from bestarm.comparisons import Betting, Portfolio, Wins, wealth
+from bestarm.comparisons import Betting, LeaderBetting, Portfolio, Wins, wealth
 from bestarm.comparisons.wealth import MANY_ROWS, WealthEvidence
 from bestarm.racing import stored_values
+from bestarm.wagers import Purse
 
 K = MANY_ROWS + 6
 WAKING_SOON = (0.9, 0.3, 0.1)  # the next bet wakes in round 100
@@ -21,6 +21,7 @@ RULES: list[Algorithm] = [
     PairwiseBAI(1e-6, comparison=Betting(bets=WAKING_SOON), epsilon=0.04, indifference_zone=0.01),
     PairwiseBAI(1e-6, comparison=Wins(bets=WAKING_SOON, pool=400), epsilon=0.01),
     ConvexBAI(1e-6, comparison=Portfolio(bets=WAKING_SOON)),
+    PairwiseBAI(1e-6, comparison=LeaderBetting(pairs=0.5)),
 ]
 
 
@@ -51,8 +52,8 @@ def purses_of(game: EliminationGame) -> list[Purse]:
 def bytes_of(game: EliminationGame) -> int:
     """The memory of what a game keeps of pairs of arms."""
     assert isinstance(game.evidence, WealthEvidence)
-    state = game.evidence.state
-    parts = (game.evidence.board, state.purse, state.near, state.folio, [state.sums])
+    state, folio = game.evidence.state, getattr(game.evidence, "folio", [])
+    parts = (game.evidence.board, state.purse, state.near, [state.sums], folio)
     return sum(array.nbytes for part in parts for array in part)
 
 

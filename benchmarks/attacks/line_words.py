@@ -119,11 +119,12 @@ OPTIONS = {
     "show": ("--json",),
     "report": ("--json", "--output"),
     "resume": ("--json", "--max-evaluations", "--report", "--quiet", "--yes"),
+    "limit": (*COLUMNS, "--seed", "--delta", "--bounds", "--lower-is-better", "--output", "--json"),
     "validate": ("--seed",),
     "reproduce": ("--seed", "--delta"),
     "demo": ("--seed", "--delta", "--max-evaluations", "--report", "--json", "--quiet"),
 }
-WEIGHTS = {"table": 30, "plan": 3, "run": 22, "commands": 12, "show": 12, "report": 4, "resume": 10, "validate": 2, "reproduce": 2, "demo": 0.05, "": 2}  # fmt: skip
+WEIGHTS = {"table": 30, "plan": 3, "run": 22, "commands": 12, "show": 12, "report": 4, "resume": 10, "limit": 3, "validate": 2, "reproduce": 2, "demo": 0.05, "": 2}  # fmt: skip
 
 
 def line(luck: random.Random) -> list[str]:
@@ -134,6 +135,9 @@ def line(luck: random.Random) -> list[str]:
     if named in ("table", "plan"):
         words.append(luck.choice(("table.csv", "pilot.tsv", "records.jsonl") if right else FILES))
         words += ["--repetitions", luck.choice(("10", "12", "0"))] if named == "plan" else []
+    elif named == "limit":
+        words += [luck.choice(("table.csv", "pilot.tsv", "records.jsonl") if right else (*FILES, "figure1"))]
+        words += ["--repetitions", luck.choice(("2", "3", "1") if words[-1] != "figure1" else ("1", "0"))]
     elif named == "run":
         words += [
             luck.choice(FUNCTIONS),

@@ -77,7 +77,7 @@ def gaussian_costs_appendix(arms: Arms) -> Matrix:
     return _infinite_where_undefined(V / D**2)
 
 
-def _suboptimal(arms: Arms) -> NDArray[np.bool_]:
+def suboptimal_arms(arms: Arms) -> NDArray[np.bool_]:
     """Every arm but the best; the sums and maxima of the bounds run over these (at the best arm they are infinite)."""
     check_law(arms, "covariance", "best")
     if np.count_nonzero(arms.means == arms.means.max()) > 1:
@@ -97,7 +97,7 @@ def bound_b1(arms: Arms, delta: float) -> float:
 
     ``log(K Lambda / delta) * sum_{i != i*} min_j cost_ij``, ``Lambda`` the largest of the minima over ``i != i*``.
     """
-    cheapest = bounded_costs(arms)[_suboptimal(arms)].min(axis=1)
+    cheapest = bounded_costs(arms)[suboptimal_arms(arms)].min(axis=1)
     return _sum_with_log(cheapest, cheapest.max(), arms.n_arms, delta)
 
 
@@ -106,7 +106,7 @@ def bound_b2(arms: Arms, delta: float) -> float:
 
     ``log(K Lambda / delta) * sum_{i != i*} cost_ii*``, ``Lambda`` as in (5).
     """
-    costs = bounded_costs(arms)[_suboptimal(arms)]
+    costs = bounded_costs(arms)[suboptimal_arms(arms)]
     return _sum_with_log(costs[:, arms.best], costs.min(axis=1).max(), arms.n_arms, delta)
 
 
@@ -115,7 +115,7 @@ def bound_g1(arms: Arms, delta: float) -> float:
 
     ``log(K Lambda / delta) * sum_{i != i*} min_j max(V_ij / D^2, 1)``, ``Lambda`` the largest of the minima.
     """
-    cheapest = gaussian_costs(arms)[_suboptimal(arms)].min(axis=1)
+    cheapest = gaussian_costs(arms)[suboptimal_arms(arms)].min(axis=1)
     return _sum_with_log(cheapest, cheapest.max(), arms.n_arms, delta)
 
 
@@ -126,7 +126,7 @@ def bound_g2(arms: Arms, delta: float) -> float:
     ``Lambda = max_{i != i*} V_ii* / D^2``.
     """
     check_open_unit("delta", delta)
-    costs = gaussian_costs_appendix(arms)[_suboptimal(arms), arms.best]
+    costs = gaussian_costs_appendix(arms)[suboptimal_arms(arms), arms.best]
     with np.errstate(divide="ignore"):  # V_ii* = 0 costs nothing but the first rounds
         terms = 1.0 / np.log1p(1.0 / costs)
     first_rounds = 3.0 * arms.n_arms
@@ -177,7 +177,7 @@ def bound_convex(arms: Arms, delta: float, arm: int | None = None) -> float:
     ``Lambda`` is the largest of the costs (the paper does not say what it is there). With ``arm`` only its term.
     """
     check_open_unit("delta", delta)
-    suboptimal = _suboptimal(arms)
+    suboptimal = suboptimal_arms(arms)
     if arm is not None and not suboptimal[check_arm(arm, arms.n_arms)]:
         raise ValueError(f"arm must be another than the best one, got {arm}: no term of the bound belongs to it")
     costs = {int(i): convex_cost(arms, int(i)) for i in np.flatnonzero(suboptimal)}

@@ -24,13 +24,13 @@ class PairwiseBAI:
     epsilon-optimal with probability at least ``1 - delta``. With ``indifference_zone`` all this holds if the best
     arm leads by at least the zone. Otherwise nothing is guaranteed about the answer, only that with probability at
     least ``1 - delta`` no arm that is behind by the zone or more ever beats the best one (boundaries), or puts it out
-    without wealth of arms within the zone (`Betting`). Proofs: ``docs/theory.md``.
+    without wealth of arms within the zone (`Betting`; nothing at all with `LeaderBetting`). Proofs: ``docs/theory.md``.
 
     Parameters
     ----------
     delta : accepted probability of a wrong answer, in (0, 1)
-    comparison : who beats whom: `StudentMixture` (default) for Gaussian rewards, `Betting` for bounded ones, or the
-        paper's own `GaussianBernstein` and `EmpiricalBernstein`
+    comparison : who beats whom: `StudentMixture` (default) for Gaussian rewards, `LeaderBetting` or `Betting` for
+        bounded ones, or the paper's own `GaussianBernstein` and `EmpiricalBernstein`
     keep : for how long a dropped arm is still queried, as a multiple of the round in which it was dropped, >= 1
     epsilon : the game also ends once the leader is shown to be within epsilon of every candidate, in units of rewards
     indifference_zone : assume that the best arm leads by at least this much, in units of rewards; if it does not,

@@ -6,14 +6,14 @@ are computed once for a chunk of rounds and shared by every pair, every game and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import ENDED, QUERIED, ROUNDS, Board, PairRule, Thresholds
+from bestarm.board import ENDED, QUERIED, ROUNDS, PairRule, Thresholds
 from bestarm.comparisons.evidence import TRIED, Evidence, Goal, Role, first_round, shared_rounds
 
 Array = NDArray[np.float64]
@@ -137,13 +137,18 @@ class PairEvidence(BoundaryEvidence):
         floor = self._floor(rounds, n_arms, self._delta)
         if floor is None:
             return None
-        before = Board._make(part.copy() for part in board)
+        before = [part.copy() for part in self._state()]
+        ended, beaten_round = board.tally[ENDED], board.beaten_round.copy()
         played = self._kernel(block, *floor, board, *self._own)
-        if board.tally[ENDED] == before.tally[ENDED] and np.array_equal(board.beaten_round, before.beaten_round):
+        if board.tally[ENDED] == ended and np.array_equal(board.beaten_round, beaten_round):
             return played
-        for part, old in zip(board, before, strict=True):
+        for part, old in zip(self._state(), before, strict=True):
             part[...] = old
         return None
+
+    def _state(self) -> Sequence[NDArray[Any]]:
+        """All that a round changes."""
+        return self.board
 
     def lead(self, a: int, b: int) -> float:
         """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
@@ -151,10 +156,13 @@ class PairEvidence(BoundaryEvidence):
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
         """A lower confidence bound for ``mu_a - mu_b``: where the boundary lies below the lead seen."""
+        return self._lower_bound(a, b, self._delta / self.board.arms.size if simultaneous else self._delta)
+
+    def _lower_bound(self, a: int, b: int, delta: float) -> float:
+        """The same, by the boundary for this delta."""
         n, K = shared_rounds(self.board, a, b), self.board.arms.size
         if n < 2:
             return -np.inf
-        delta = self._delta / K if simultaneous else self._delta
         slopes, offsets = thresholds_after(self._boundary, K, delta, n - 1)
         if np.isinf(slopes[0]):
             return -np.inf

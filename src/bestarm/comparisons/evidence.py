@@ -30,12 +30,12 @@ class Evidence(ABC):
 
     no_disqualification: ClassVar[str | None] = None  # why an arm cannot be taken out, where it cannot
 
-    needs_squares: ClassVar[bool] = True  # the sums of squares of all differences, on the board
+    keeps_pairs: ClassVar[bool] = True  # whether the board keeps squares of differences, and leads of those that left
 
     criterion: Criterion = "mean"  # what the best arm has most of: the unit of leads, epsilon and zone
 
     def __init__(self, n_arms: int) -> None:
-        self.board: Board = new_board(n_arms, self.needs_squares)
+        self.board: Board = new_board(n_arms, self.keeps_pairs)
 
     @abstractmethod
     def play(self, rows: NDArray[np.float64]) -> int:
@@ -149,6 +149,11 @@ UNIT = (0.0, 1.0)  # the bounds of a comparison that was told no others
 GAUSSIAN = (
     "the items are independent of each other and the differences between scores are nearly Gaussian (strongly "
     "skewed or discrete scores weaken the guarantee)"
+)
+
+SYMMETRIC = (
+    "the items are independent of each other and the differences between scores are symmetric about their means: good "
+    "luck and bad luck of the same size are equally likely (skewed differences void the guarantee)"
 )
 
 

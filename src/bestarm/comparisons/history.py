@@ -86,15 +86,19 @@ class History:
             now.add(fit)
             rows = rows[len(fit) :]
 
-    def differences(self, a: int, b: int) -> NDArray[np.float64]:
-        """The rewards of arm a minus those of arm b in the rounds that the two shared."""
+    def differences(self, a: int, b: int, after: int = 0) -> NDArray[np.float64]:
+        """The rewards of arm a minus those of arm b in the rounds that the two shared, after the first so many."""
         n = shared_rounds(self._board, a, b)
-        found = np.empty(n)
+        found = np.empty(max(0, n - after))
         begun = 0
         for stretch in self._stretches:
+            end = begun + stretch.n_rounds
             if begun == n:
                 break
-            end = begun + stretch.n_rounds
-            np.subtract(stretch.of(a), stretch.of(b), out=found[begun:end])
+            if end > after:
+                part = slice(max(0, after - begun), None)
+                np.subtract(
+                    stretch.of(a)[part], stretch.of(b)[part], out=found[max(begun, after) - after : end - after]
+                )
             begun = end
         return found

@@ -4,11 +4,33 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bestarm.comparisons.betting import BETS, Betting
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
 from bestarm.comparisons.sleeping import RESERVE
-from bestarm.comparisons.wealth import PortfolioEvidence
+from bestarm.comparisons.wealth import WealthEvidence
 from bestarm.values import shortest_call
+from bestarm.wagers import new_folio
+
+
+class PortfolioEvidence(WealthEvidence):
+    """Half of the wealth in portfolios, half in the bets on single differences."""
+
+    no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
+    share = 0.5
+    keeps_pairs = True
+
+    def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
+        super().__init__(n_arms, betting, goal)
+        self.folio = new_folio(n_arms)
+
+    def _play(self, rows: NDArray[np.float64]) -> int:
+        """Play rounds in which no bet wakes."""
+        from bestarm.kernels import race_portfolio
+
+        return int(race_portfolio(rows, self.board, *self.state, self.folio, self.rule))
 
 
 @dataclass(frozen=True, repr=False)

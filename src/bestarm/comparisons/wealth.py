@@ -7,47 +7,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import (
-    CANDIDATES,
-    FOREVER,
-    MAX_ROUNDS,
-    QUERIED,
-    ROUNDS,
-    Purse,
-    Wealth,
-    WealthRule,
-    new_folio,
-    new_purse,
-    with_bet,
-    with_rows,
-    without_wealth_on,
-)
+from bestarm.board import CANDIDATES, FOREVER, MAX_ROUNDS, QUERIED, ROUNDS
 from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round
 from bestarm.comparisons.history import History
 from bestarm.comparisons.sleeping import Sleeper, asleep, mixture, sleeper
+from bestarm.wagers import Purse, Wealth, WealthRule, new_purse, with_bet, with_rows, without_wealth_on
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
 
 GROUPS = 64  # of rewards of an arm that are alike
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
-FEW_ROUNDS = 16  # after which it is looked whether there are such: most arms of many leave soon
 CAP = 0.99  # the largest share of the purse that one round can lose
 
 
 class WealthEvidence(Evidence):
     """The wealth of bets on all differences, or on their signs where the criterion is wins.
 
-    Bounds on differences need the rewards themselves, so these are kept.
+    Bounds on differences need the rewards themselves, so these are kept. Where a subclass has bets of another kind
+    beside those on pairs, ``share`` is what is left for these.
     """
 
-    needs_squares = False
+    keeps_pairs = False
+    share = 1.0  # of the wealth, in bets on pairs
 
     def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
-        from bestarm.kernels import race_wealth
-
         super().__init__(n_arms)
-        self._kernel = race_wealth
         self._betting = betting
         self.criterion = criterion
         self.rule = self._rule(goal)
@@ -55,7 +40,7 @@ class WealthEvidence(Evidence):
         self.history = History(self.board)
 
     def _rule(self, goal: Goal) -> WealthRule:
-        betting, scale = self._betting, self._betting.scale
+        betting, scale, others = self._betting, self._betting.scale, self.board.arms.size - 1
         return WealthRule(
             keep=float(goal.keep),
             zone=goal.indifference_zone * scale,
@@ -63,7 +48,9 @@ class WealthEvidence(Evidence):
             scale=scale,
             pool=betting.pool or 0,
             cap=CAP,
-            threshold=(self.board.arms.size - 1) / goal.delta,
+            threshold=others / (self.share * goal.delta),
+            low=betting.bounds[0],
+            single=others * (1.0 - self.share) / self.share,
             signs=self.criterion == "wins",
         )
 
@@ -74,21 +61,25 @@ class WealthEvidence(Evidence):
             sums=np.zeros((n_arms, n_arms)),
             purse=new_purse(n_arms, bets, weights, betting.reserve),
             near=new_purse(n_arms if self.rule.epsilon > 0 else 1, bets, weights, betting.reserve),
-            folio=new_folio(0),
         )
+
+    def _play(self, rows: NDArray[np.float64]) -> int:
+        """Play rounds in which no bet wakes."""
+        from bestarm.kernels import race_wealth
+
+        return int(race_wealth(rows, self.board, *self.state, self.rule))
 
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
         used = 0
         while used < len(rows):
-            ahead = self._rounds_until_waking()
-            block = rows[used : used + (ahead if len(self.state.purse.total) < MANY_ROWS else min(ahead, FEW_ROUNDS))]
-            played = int(self._kernel(block, self.board, *self.state, self.rule))
+            block = rows[used : used + self._rounds_until_waking()]
+            played = self._play(block)
             used += played
-            self._give_back()
             if played < len(block):
                 break
         self.history.add(rows[:used])
+        self._give_back()
         return used
 
     def _give_back(self) -> None:
@@ -174,11 +165,8 @@ class WealthEvidence(Evidence):
         arm. From a pool of ``M`` items the lead against what is left grows like ``M / (M - s)`` in round ``s``, and the
         evidence like its square: ``n`` rounds are worth ``n M / (M - n)`` independent ones.
         """
-        (a, shares_a), (b, shares_b) = _in_groups(ahead), _in_groups(behind)
-        differences = np.subtract.outer(a, b)
-        differences = ((np.sign(differences) if self.rule.signs else differences) + shift) * self.rule.scale
         bets = mixture(np.array(self._betting.bets), np.array(self._betting.weights), self._betting.reserve, LONGEST)
-        growth = np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in bets.bets])
+        growth = growth_of_bets(ahead, behind, shift, self.rule, bets.bets)
         logs = np.log(bets.weights)[:, None] + growth[:, None] * TRIED
         rounds = first_round(np.logaddexp.reduce(logs, axis=0) >= np.log(self.rule.threshold))
         return rounds if self.rule.pool == 0 else self.rule.pool / (self.rule.pool / rounds + 1.0)
@@ -188,21 +176,17 @@ class WealthEvidence(Evidence):
         self._change_purses(partial(without_wealth_on, arm=arm))
 
 
-def _in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def growth_of_bets(
+    ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float, rule: WealthRule, bets: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The mean of ``log(1 + lambda D)`` for each bet, ``D`` between all rewards of the one and all of the other arm."""
+    (a, shares_a), (b, shares_b) = in_groups(ahead), in_groups(behind)
+    differences = np.subtract.outer(a, b)
+    differences = ((np.sign(differences) if rule.signs else differences) + shift) * rule.scale
+    return np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in bets])
+
+
+def in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A few values that stand for all rewards, with the same mean, and their shares."""
     groups = np.array_split(np.sort(rewards), min(GROUPS, rewards.size))
     return np.array([group.mean() for group in groups]), np.array([group.size for group in groups]) / rewards.size
-
-
-class PortfolioEvidence(WealthEvidence):
-    """Half of the wealth in portfolios, half in the bets on single differences."""
-
-    needs_squares = True
-    no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
-
-    def _rule(self, goal: Goal) -> WealthRule:
-        rule = super()._rule(goal)
-        return rule._replace(threshold=2 * (self.board.arms.size - 1) / goal.delta)
-
-    def _state(self) -> Wealth:
-        return super()._state()._replace(folio=new_folio(self.board.arms.size))

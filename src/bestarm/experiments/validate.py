@@ -20,6 +20,7 @@ from bestarm.comparisons import (
     ConvexBernstein,
     EmpiricalBernstein,
     GaussianBernstein,
+    LeaderBetting,
     Portfolio,
     StudentMixture,
     Wins,
@@ -32,11 +33,12 @@ from bestarm.experiments.validate_laws import (
     bounded_tables,
     broken_laws,
     gaussian_laws,
+    leader_tables,
     wins_tables,
 )
 from bestarm.simulation import simulate
 
-HORIZON = {2: 400, 10: 300, 50: 120}
+HORIZON = {2: 400, 10: 300, 50: 120, 200: 80}
 EPSILON = 0.1
 PAPER_GAMES = 20  # the paper's rule is there for its cost only
 PAPER_HORIZON = 20  # times the horizon of the sharp rule
@@ -82,7 +84,7 @@ class CellResult:
         return self.errors / self.games
 
 
-Comparison = StudentMixture | Betting | Wins | Portfolio | ConvexBernstein
+Comparison = StudentMixture | Betting | LeaderBetting | Wins | Portfolio | ConvexBernstein
 
 
 def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: float = 0.0, holds: bool = True) -> Cell:
@@ -98,10 +100,13 @@ def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: f
     return Cell(type(comparison).__name__, law, arms.n_arms, delta, option, holds, algorithm, arms, best)
 
 
-def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0.01)) -> Iterator[Cell]:
+def cells(n_arms: Sequence[int] = (2, 10, 50, 200), deltas: Sequence[float] = (0.1, 0.01)) -> Iterator[Cell]:
     """The whole grid, or a part of it."""
     for K in n_arms:
         for delta in deltas:
+            yield from _leader_cells(K, delta)
+            if K > MANY:
+                continue
             for law, arms in gaussian_laws(K).items():
                 yield _cell(StudentMixture(), law, arms, delta)
                 yield _cell(StudentMixture(), law, arms, delta, epsilon=EPSILON)
@@ -122,6 +127,17 @@ def cells(n_arms: Sequence[int] = (2, 10, 50), deltas: Sequence[float] = (0.1, 0
                 yield _cell(Wins(pool=len(scores)), law, PoolArms(scores), delta)
             for law, arms in broken_laws(K).items():
                 yield _cell(StudentMixture(), law, arms, delta, holds=False)
+
+
+def _leader_cells(K: int, delta: float) -> Iterator[Cell]:
+    """Bets on the leaders, also of many arms."""
+    hard = leader_tables(K)
+    for law, arms in (bounded_laws(K) | {law: TableArms(scores) for law, scores in hard.items()}).items():
+        yield _cell(LeaderBetting(), law, arms, delta)
+        if K <= MANY:
+            yield _cell(LeaderBetting(pairs=0), law, arms, delta, epsilon=EPSILON)
+    for law, scores in (bounded_tables(K) | hard).items():
+        yield _cell(LeaderBetting(pool=POOL), law, PoolArms(scores), delta)
 
 
 def errors_of(cell: Cell, games: int, seed: int) -> tuple[NDArray[np.bool_], float, float]:

@@ -83,6 +83,23 @@ def bounded_laws(n_arms: int) -> dict[str, Arms]:
 
 
 @lru_cache(maxsize=8)
+def leader_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
+    """Score tables in [0, 1] that are hard for bets on the leaders: who leads does so by chance, or for long."""
+    rng = np.random.default_rng(20230604 + n_arms)
+    heads = rng.permutation(POOL) < 0.5 * POOL
+    opposed = np.where(np.arange(n_arms) % 2 == 0, heads[:, None], ~heads[:, None]).astype(np.float64)
+    half = np.full((POOL, n_arms), 0.5)
+    rare, spread = half.copy(), half.copy()
+    rare[:, 0] = np.where(rng.permutation(POOL) < 0.15 * POOL, 1.0, 0.42)
+    for arm in range(n_arms):  # from no spread at all to that of a coin
+        signs = np.where(rng.permutation(POOL) < 0.5 * POOL, 1.0, -1.0)
+        spread[:, arm] += 0.5 * arm / max(n_arms - 1, 1) * signs
+    clones = np.repeat(rng.random((POOL, 1)), n_arms, axis=1)
+    clones[:, 0] = rng.permutation(clones[:, 0])
+    return {"clones": clones, "antithetic": opposed, "rare wins": rare, "heteroscedastic": spread}
+
+
+@lru_cache(maxsize=8)
 def broken_laws(n_arms: int) -> dict[str, Arms]:
     """Laws that a Gaussian comparison is not made for: the best arm wins by rare large scores, others are steady."""
     rng = np.random.default_rng(5)

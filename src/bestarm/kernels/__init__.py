@@ -4,7 +4,10 @@ from bestarm.kernels.base import affine, all_within, let_leave
 from bestarm.kernels.bets import log_wealth, quick_log_wealth
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.intervals import lucb, race_intervals
+from bestarm.kernels.leaders import race_leaders, renew_leaders
 from bestarm.kernels.pairs import race_pairs
+from bestarm.kernels.portfolio import race_portfolio
+from bestarm.kernels.symmetric import may_be_judged, race_symmetric, renew_rivals
 from bestarm.kernels.wealth import race_wealth
 
 __all__ = [
@@ -14,11 +17,17 @@ __all__ = [
     "let_leave",
     "log_wealth",
     "lucb",
+    "may_be_judged",
     "nonnegative_minimum",
     "quick_log_wealth",
     "race_convex",
     "race_intervals",
+    "race_leaders",
     "race_pairs",
+    "race_portfolio",
+    "race_symmetric",
     "race_wealth",
+    "renew_leaders",
+    "renew_rivals",
     "sparse_sign",
 ]

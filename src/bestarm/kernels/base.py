@@ -107,10 +107,10 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
             end -= 1
             before[end] = a
     if stay < n:
-        _part(board, before, stay)
-        _rearrange(board, before)
         if board.squares.size > 0:
+            _part(board, before, stay)
             _rearrange_squares(board.squares, before, stay)
+        _rearrange(board, before)
     tally[QUERIED], tally[NEXT_LEAVE] = stay, FOREVER
     for a in range(stay):
         tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])

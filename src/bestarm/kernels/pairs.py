@@ -11,7 +11,7 @@ ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test
 
 
 @compiled
-def _may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignore[no-untyped-def]
+def may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignore[no-untyped-def]
     """Whether any candidate may be beaten: never false when one is. No square roots and no branches, for speed."""
     slope_squared = slope * slope * scale * ROUNDING
     for a in range(m):
@@ -27,7 +27,7 @@ def _may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignor
 
 
 @compiled
-def _radius(square, slope, offset, scale, linear):  # type: ignore[no-untyped-def]
+def radius(square, slope, offset, scale, linear):  # type: ignore[no-untyped-def]
     """How far ahead an arm must be of another: ``slope * spread + offset``; at least 0 with a linear spread (KN)."""
     if linear:
         return max(0.0, slope * square + offset)
@@ -49,7 +49,7 @@ def _judge_pairs(board, slope, offset, scale, linear, ties, t):  # type: ignore[
             lead = means[b] - means[a]
             if lead > 0.0 or (ties and lead == 0.0 and b < a):
                 square = board.squares[max(a, b), min(a, b)]
-                margin = lead - _radius(square, slope, offset, scale, linear)
+                margin = lead - radius(square, slope, offset, scale, linear)
                 if margin > most:
                     by, most = b, margin
         if by >= 0:
@@ -57,7 +57,7 @@ def _judge_pairs(board, slope, offset, scale, linear, ties, t):  # type: ignore[
 
 
 @compiled
-def _leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-untyped-def]
+def leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-untyped-def]
     """Whether the leader is shown to be less than epsilon worse than every other candidate."""
     if not all_candidates_queried(board):
         return False
@@ -65,7 +65,7 @@ def _leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-unt
     for a in range(board.tally[QUERIED]):
         if board.bar[a] == 0.0 and a != leader:
             square = board.squares[max(a, leader), min(a, leader)]
-            if not means[leader] - means[a] + epsilon > _radius(square, slope, offset, scale, False):
+            if not means[leader] - means[a] + epsilon > radius(square, slope, offset, scale, False):
                 return False
     return True
 
@@ -85,10 +85,10 @@ def race_pairs(rows, slopes, offsets, board, rule):  # type: ignore[no-untyped-d
             absorb_squares(1.0 - 1.0 / t, m, deviation, own, squares)
         slope, offset, scale = slopes[r], offsets[r] - zone, 1.0 / (t - 1.0)
         if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
-            if linear or _may_be_beaten(m, means, squares, bar, slope, offset, scale):
+            if linear or may_be_beaten(m, means, squares, bar, slope, offset, scale):
                 _judge_pairs(board, slope, offset, scale, linear, zone > 0.0, t)
                 eliminate(board, rule.keep, t, leader_place(board))
-            if epsilon > 0.0 and tally[CANDIDATES] > 1 and _leader_within(board, epsilon, slope, offsets[r], scale):
+            if epsilon > 0.0 and tally[CANDIDATES] > 1 and leader_within(board, epsilon, slope, offsets[r], scale):
                 tally[ENDED] = WITHIN_EPSILON
         if tally[NEXT_LEAVE] <= t:
             let_leave(board, t)

@@ -4,76 +4,33 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.bets import add_differences, bet_on_all, null_mean
+from bestarm.kernels.bets import add_differences, bet_on_all
 from bestarm.kernels.compiling import compiled
-from bestarm.kernels.convex import differences_from, nonnegative_minimum
-from bestarm.kernels.moments import absorb_squares, begin_round
-
-RENEWAL = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
-FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
-MOST = 0.95  # the largest share of a portfolio that is bet
+from bestarm.kernels.moments import begin_round
 
 
 @compiled
-def _invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
-    """One round of the portfolios, with the bets chosen before it; no more than the cap of one can be lost."""
-    arms, m = board.arms, board.tally[QUERIED]
-    for a in range(m):
-        if board.bar[a] > 0.0:
-            continue
-        i = arms[a]
-        gain, stake = 0.0, 0.0
-        for b in range(m):
-            j = arms[b]
-            if j != i and folio.bets[i, j] > 0.0:
-                y = null_mean(0.0, rule.pool, t, sums[i, j])
-                gain += folio.bets[i, j] * ((rows[r, j] - rows[r, i]) * rule.scale - y)
-                stake += folio.bets[i, j] * (1.0 + y)
-        if stake > rule.cap:
-            gain *= rule.cap / stake
-        folio.log_wealth[i] += np.log(1.0 + gain)
+def bet_on_pairs(rows, r, t, m, places, rule, purse, near):  # type: ignore[no-untyped-def]
+    """One round of bets on all pairs, and with epsilon of those that show who is near; places as in `bet_on_all`."""
+    bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
+    if rule.epsilon > 0.0:
+        bet_on_all(rows, r, t, -rule.epsilon, m, places, rule, near)
+    add_differences(rows, r, m, places, rule)
 
 
 @compiled
-def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
-    """Choose the bets that would have grown fastest, to second order: ``max <b, m> - b' M b / 2``, ``b >= 0``.
+def _wealth_against(i, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
+    """The summed wealth of the bets against an arm, and on whom most of that on pairs was made.
 
-    ``m`` and ``M`` are the means and second moments of the differences so far, the latter with a ridge that fades: in
-    the beginning there is more to fit than to learn.
+    ``single`` is the wealth against each arm that is not on pairs, where the rule has any. With a zone only pairs with
+    arms that are ahead on the rounds they share count, ties by number.
     """
-    m, arms = board.tally[QUERIED], board.arms
-    means, moments, w = np.empty(m - 1), np.empty((m - 1, m - 1)), np.empty(m - 1)
-    for a in range(m):
-        if board.bar[a] > 0.0:
-            continue
-        i = arms[a]
-        others = np.concatenate((arms[:a], arms[a + 1 : m]))
-        differences_from(a, board, m, t, means, moments)
-        for j in range(m - 1):
-            means[j] *= scale
-        for j in range(m - 1):
-            for k in range(m - 1):
-                moments[j, k] = moments[j, k] * scale * scale + means[j] * means[k]
-        for j in range(m - 1):
-            moments[j, j] *= 1.0 + FADING / t
-            w[j] = folio.bets[i, others[j]]
-        nonnegative_minimum(means, moments, w, 3 * m)
-        total = w.sum()
-        for j in range(m - 1):
-            folio.bets[i, others[j]] = w[j] * min(1.0, MOST / total) if total > 0.0 else 0.0
-        folio.bets[i, i] = 0.0
-
-
-@compiled
-def _wealth_against(i, row, sums, total, log_wealth, zone):  # type: ignore[no-untyped-def]
-    """The summed wealth of the bets against an arm, and on whom most of it was made.
-
-    With a zone only the wealth of arms that are ahead on the rounds they share counts, ties by number. A portfolio
-    counts as much as all pairs together.
-    """
-    K, by = sums.shape[0], -1
-    summed = (K - 1) * np.exp(log_wealth[i]) if log_wealth.size == K else 0.0
-    for j in range(K):
+    zone, by = rule.zone, -1
+    summed = rule.single * single[i] if rule.single > 0.0 else 0.0
+    if not rule.paired:
+        return summed, by
+    row = row_of[i]
+    for j in range(sums.shape[0]):
         if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
             summed += total[row, j]
             if by < 0 or total[row, j] > total[row, by]:
@@ -82,23 +39,23 @@ def _wealth_against(i, row, sums, total, log_wealth, zone):  # type: ignore[no-u
 
 
 @compiled
-def _any_beaten(m, arms, bar, sums, row_of, total, log_wealth, rule):  # type: ignore[no-untyped-def]
+def any_beaten(m, arms, bar, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
     """Whether the summed wealth has reached the threshold against any candidate."""
     found = False
     for a in range(m):
         if bar[a] == 0.0:
-            summed, _ = _wealth_against(arms[a], row_of[arms[a]], sums, total, log_wealth, rule.zone)
+            summed, _ = _wealth_against(arms[a], sums, row_of, total, single, rule)
             found |= summed >= rule.threshold
     return found
 
 
 @compiled
-def _judge_wealth(board, sums, purse, folio, rule, t):  # type: ignore[no-untyped-def]
+def mark_beaten(board, sums, row_of, total, single, rule, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold."""
     for a in range(board.tally[QUERIED]):
         i = board.arms[a]
         if board.bar[a] == 0.0:
-            summed, by = _wealth_against(i, purse.row_of[i], sums, purse.total, folio.log_wealth, rule.zone)
+            summed, by = _wealth_against(i, sums, row_of, total, single, rule)
             if summed >= rule.threshold:
                 mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
 
@@ -169,42 +126,42 @@ def _settle_wins(board, sums, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def race_wealth(rows, board, sums, purse, near, folio, rule):  # type: ignore[no-untyped-def]
+def end_round(board, sums, near, rule, t, found):  # type: ignore[no-untyped-def]
+    """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried."""
+    tally = board.tally
+    if found:
+        eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
+    if tally[CANDIDATES] > 1:
+        if rule.epsilon > 0.0 and rule.paired and _leader_near(board, sums, near, rule):
+            tally[ENDED] = WITHIN_EPSILON
+        elif t == rule.pool and all_candidates_queried(board):
+            if rule.signs:
+                _settle_wins(board, sums, t)
+            else:
+                _settle(board, t)
+            tally[ENDED] = POOL_EXHAUSTED
+    if tally[NEXT_LEAVE] <= t:
+        let_leave(board, t)
+
+
+@compiled
+def race_wealth(rows, board, sums, purse, near, rule):  # type: ignore[no-untyped-def]
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
     With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
-    rounds. With a folio of all arms half of the wealth is in portfolios. Returns the rows used.
+    rounds. Returns the rows used.
     """
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
-    deviation, row_of, total, log_wealth = board.deviation, purse.row_of, purse.total, folio.log_wealth
+    deviation, row_of, total = board.deviation, purse.row_of, purse.total
     places = (arms, bar, sums, deviation)
     for r in range(rows.shape[0]):
         if not may_go_on(tally, limits):
             return r
         t = begin_round(rows, r, tally, arms, means, deviation)
-        if log_wealth.size == arms.size:
-            absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
-            _invest(rows, r, t, board, sums, folio, rule)
-            if t == folio.renewal[0]:
-                _renew_bets(t, board, folio, rule.scale)
-                folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
-        m = tally[QUERIED]
-        bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
-        if rule.epsilon > 0.0:
-            bet_on_all(rows, r, t, -rule.epsilon, m, places, rule, near)
-        add_differences(rows, r, m, places, rule)
-        if _any_beaten(m, arms, bar, sums, row_of, total, log_wealth, rule):
-            _judge_wealth(board, sums, purse, folio, rule, t)
-            eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
-        if tally[CANDIDATES] > 1:
-            if rule.epsilon > 0.0 and _leader_near(board, sums, near, rule):
-                tally[ENDED] = WITHIN_EPSILON
-            elif t == rule.pool and all_candidates_queried(board):
-                if rule.signs:
-                    _settle_wins(board, sums, t)
-                else:
-                    _settle(board, t)
-                tally[ENDED] = POOL_EXHAUSTED
-        if tally[NEXT_LEAVE] <= t:
-            let_leave(board, t)
+        bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
+        found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, means, rule)
+        if found:
+            mark_beaten(board, sums, row_of, total, means, rule, t)
+        if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
+            end_round(board, sums, near, rule, t, found)
     return rows.shape[0]

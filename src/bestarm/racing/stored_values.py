@@ -14,6 +14,7 @@ from bestarm.shown import described
 MOST_ITEMS = 2**53
 MOST_TERMS = 100  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
+OF_AN_ARM = 100  # numbers that a game keeps for each arm, at most, but for some first rounds beside those of pairs
 MOST_WORK = 3e10  # steps of some nanoseconds: a minute or two
 LARGEST_SHARE = 0.1  # by which rounds grow between two looks for combinations, at most
 
@@ -86,16 +87,25 @@ def check_game(algorithm: Algorithm, n_arms: int) -> None:
     """Refuse a game that would take more memory than a race of somebody who is not known may have.
 
     A game keeps a few numbers for each pair of arms, and with bets some more for each bet on a pair; with epsilon there
-    are two of each bet.
+    are two of each bet. Bets on leaders keep numbers for each arm.
     """
     comparison = getattr(algorithm, "comparison", None)
     n_bets, n_precisions = (len(getattr(comparison, name, ())) for name in ("bets", "precisions"))
     if max(n_bets, n_precisions) > MOST_TERMS:
         raise ValueError(f"its comparison has {max(n_bets, n_precisions):,} terms, more than {MOST_TERMS:,}")
-    n_purses = 0 if n_bets == 0 else 2 if getattr(algorithm, "epsilon", 0.0) > 0.0 else 1
-    needed = 8 * n_arms**2 * (4 + n_purses * (2 + 3 * n_bets))
+    needed = 8 * n_arms * (OF_AN_ARM + n_arms * _numbers_of_a_pair(algorithm, comparison, n_arms))
     if needed > MOST_MEMORY:
         raise ValueError(
             f"a game of {n_arms:,} arms with this comparison takes {needed / 2**30:,.1f} GiB of memory: to show it all "
             "the same, give large=True to bestarm.load_result"
         )
+
+
+def _numbers_of_a_pair(algorithm: Algorithm, comparison: Any, n_arms: int) -> int:
+    """How many numbers the game keeps for each pair of arms."""
+    pairs = comparison.on_pairs(n_arms) if hasattr(comparison, "on_pairs") else comparison
+    if pairs is None:
+        return 0
+    n_bets, n_purses = len(getattr(pairs, "bets", ())), 2 if getattr(algorithm, "epsilon", 0.0) > 0.0 else 1
+    beside = 1 if n_bets > 0 and getattr(pairs, "role", None) == "pairs" else 4
+    return beside + (n_purses * (2 + 3 * n_bets) if n_bets > 0 else 0)

@@ -3,6 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from bestarm.comparisons.evidence import SYMMETRIC
+
 if TYPE_CHECKING:
     from bestarm.racing.result import RaceResult
 
@@ -97,7 +99,8 @@ def conditions(result: "RaceResult[Any]") -> str:
     if promise.criterion == "wins":
         ifs.append("any arm beats all others")
     if promise.nearly_gaussian:
-        ifs.append("the differences are nearly Gaussian")
+        symmetric = promise.assumption.startswith(SYMMETRIC)
+        ifs.append(f"the differences are {'symmetric about their means' if symmetric else 'nearly Gaussian'}")
     return f", if {' and '.join(ifs)}" if ifs else ""
 
 

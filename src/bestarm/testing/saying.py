@@ -29,12 +29,12 @@ def _check_bounds_on_leads(game: Game) -> None:
     for (a, b), bound in single.items():
         _, low, high = game.lead(a, b) or (math.nan, math.nan, math.nan)
         require(low == bound and low <= high, f"the lead of {a} over {b} is from {low} to {high}, its bound {bound}")
-        wide = intervals.low[a, b]
-        require(wide == together[a, b] and wide <= low, f"the interval of {a} over {b} begins at {wide}, not {low}")
+        low, alone = intervals.low[a, b], together[a, b]
+        require(low == alone, f"the interval of {a} over {b} begins at {low}, the simultaneous bound is {alone}")
 
 
 def bounds_on_leads_agree(trial: Trial) -> None:
-    """`lead_bound`, `lead`, `intervals`, `regret_bound`: all or none; from below to above; wider if simultaneous."""
+    """`lead_bound`, `lead`, `intervals`, `regret_bound`: all or none, from below to above, the same numbers."""
     for game in (trial.played(trial.rows[:1]), trial.midway(), trial.played()):
         if game.n_rounds > 0:
             _check_bounds_on_leads(game)

@@ -1,0 +1,263 @@
+"""What do bets on the leaders save? Queries of `LeaderBetting` over those of `Betting`, and what else it promises.
+
+    python benchmarks/leader_queries.py [PART ...] [--tables FOLDER] [--games 600] [--delta 0.05]
+
+The parts: ``tables`` (``.npz`` files with an array ``scores``, items x arms, in [0, 1]; with replacement and as pools),
+``laws`` (coins, few values, beta, skewed; correlations, clusters, near-copies; K = 2 to 200), ``ties`` (how much of
+delta is used), ``power`` (antithetic coins with a tiny lead, beside `Portfolio`), ``cost`` (time and memory a round, up
+to 10,000 arms), ``bounds`` (how the time of a regret bound grows) and ``first`` (the first race of an installation).
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from scipy.special import betaincinv, ndtr
+
+import bestarm
+from bestarm.algorithms import ConvexBAI, PairwiseBAI
+from bestarm.arms import Arms, PoolArms, TableArms
+from bestarm.comparisons import Betting, Comparison, LeaderBetting, Portfolio
+from power_one import AntitheticCoins
+
+Matrix = NDArray[np.float64]
+CONSOLE = Console(width=120)
+ITEMS = 3000  # of a table that stands for a law
+
+
+def headed(title: str, *headings: str) -> Table:
+    """An empty table."""
+    table = Table(title=title)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    return table
+
+
+def queries(arms: Arms, comparison: Comparison, given: argparse.Namespace) -> bestarm.simulation.Simulation:
+    """Many games, the same rows for every comparison."""
+    return bestarm.simulate(PairwiseBAI(given.delta, comparison=comparison), arms, repetitions=given.games, seed=1)
+
+
+def compared(
+    title: str, rows: Iterator[tuple[str, Arms, Comparison, list[Comparison]]], given: argparse.Namespace
+) -> None:
+    """One row per law: queries over those of the first comparison, and errors; then their geometric means."""
+    table, ratios = headed(title, "", "queries", "ratio", "leaders alone", "errors", "seconds"), []
+    for name, arms, usual, others in rows:
+        begun = time.perf_counter()
+        first, *rest = (queries(arms, comparison, given) for comparison in (usual, *others))
+        found = [one.mean_queries / first.mean_queries for one in rest]
+        errors = ", ".join(f"{one.error_rate:.3f}" for one in (first, *rest))
+        shown = (f"{ratio:.3f}" for ratio in found)
+        table.add_row(name, f"{first.mean_queries:,.0f}", *shown, errors, f"{time.perf_counter() - begun:.0f}")
+        ratios.append(found)
+    means, worst = np.exp(np.log(ratios).mean(axis=0)), np.max(ratios, axis=0)
+    table.add_row("geometric mean", "", *(f"{mean:.3f}" for mean in means), "", "")
+    table.add_row("worst", "", *(f"{ratio:.3f}" for ratio in worst), "", "")
+    CONSOLE.print(table)
+
+
+def tables(given: argparse.Namespace) -> None:
+    """Real score tables, drawn with replacement and as pools."""
+    paths = sorted(given.tables.glob("*.npz")) if given.tables else []
+    if not paths:
+        CONSOLE.print("tables: none, give --tables FOLDER")
+        return
+    scores = {path.stem: np.load(path)["scores"] for path in paths}
+    drawn = ((name, TableArms(one), Betting(), _leaders(None)) for name, one in scores.items())
+    compared(f"Score tables with replacement, delta {given.delta:g}, {given.games} games", drawn, given)
+    pools = ((name, PoolArms(one), Betting(pool=len(one)), _leaders(len(one))) for name, one in scores.items())
+    compared(f"Score tables as pools, delta {given.delta:g}, {given.games} games", pools, given)
+
+
+def _leaders(pool: int | None) -> list[Comparison]:
+    return [LeaderBetting(pool=pool), LeaderBetting(pool=pool, pairs=0)]
+
+
+def copula(means: Matrix, correlation: Matrix, kind: str, rng: np.random.Generator) -> Matrix:
+    """Scores in [0, 1] with about these means whose normal scores are correlated like this."""
+    root = np.linalg.cholesky(correlation + 1e-9 * np.eye(means.size))
+    u = ndtr(rng.standard_normal((ITEMS, means.size)) @ root.T)
+    if kind == "coins":
+        return np.asarray(u < means, dtype=np.float64)
+    if kind == "five values":
+        return np.asarray(np.clip(np.floor(5 * (u + means - 0.5)), 0, 4) / 4)
+    if kind == "beta":
+        return np.asarray(betaincinv(8 * means, 8 * (1 - means), u))
+    return np.asarray(u ** (1 / means - 1))  # skewed: its mean is the one given
+
+
+def equal(K: int, correlation: float) -> Matrix:
+    """All pairs have the same correlation."""
+    return np.full((K, K), correlation) + (1 - correlation) * np.eye(K)
+
+
+def clusters(K: int, n: int, within: float = 0.95) -> Matrix:
+    """Consecutive arms are in a cluster, and those of different clusters independent."""
+    number = np.arange(K) * n // K
+    return np.where(number[:, None] == number, within, 0.0) + (1 - within) * np.eye(K)
+
+
+def laws(given: argparse.Namespace) -> None:
+    """Synthetic laws: a large sample of each stands for it."""
+
+    def rows() -> Iterator[tuple[str, Arms, Comparison, list[Comparison]]]:
+        rng = np.random.default_rng(7)
+        for kind in ("coins", "five values", "beta", "skewed"):
+            for K in (2, 10, 50, 200):
+                for correlation in (0.0, 0.5, 0.9, 0.99) if K == 10 else (0.5,):
+                    means: Matrix = 0.6 - 0.2 * np.arange(K, dtype=np.float64) / max(K - 1, 9)
+                    law = copula(means, equal(K, correlation), kind, rng)
+                    yield f"{kind}, K = {K}, correlation {correlation:g}", TableArms(law), Betting(), _leaders(None)
+        for n in (8, 4):
+            law = copula(np.linspace(0.7, 0.4, 16), clusters(16, n), "coins", rng)
+            yield f"coins, 16 arms in {n} clusters", TableArms(law), Betting(), _leaders(None)
+        for kind in ("coins", "beta"):
+            yield f"{kind}, 30 near-copies of a rival", TableArms(near_copies(kind, rng)), Betting(), _leaders(None)
+
+    compared(f"Synthetic laws, delta {given.delta:g}, {given.games} games", rows(), given)
+
+
+def near_copies(kind: str, rng: np.random.Generator) -> Matrix:
+    """The best arm, a rival that is independent of it, and 30 that follow the rival closely and are a little worse."""
+    means = np.concatenate([[0.6, 0.57], np.full(30, 0.53)])
+    correlation = np.full((32, 32), 0.98)
+    correlation[0, :] = correlation[:, 0] = 0.0
+    np.fill_diagonal(correlation, 1.0)
+    return copula(means, correlation, kind, rng)
+
+
+def ties(given: argparse.Namespace) -> None:
+    """All arms are equally good: how often the first of them is out, that is how much of delta is used."""
+    table = headed(f"Ties: how often the first arm is out at delta {given.delta:g}", "", "independent", "pool")
+    for K in (2, 10, 50):
+        for kind, mean in (("coins", 0.5), ("rare wins", 0.03), ("rare losses", 0.97), ("a constant arm", 0.5)):
+            found = [_used(K, mean, kind, pool, given) for pool in (None, 200)]
+            table.add_row(f"K = {K}, {kind}", *(f"{share:.3f}" for share in found))
+    CONSOLE.print(table)
+
+
+def _used(K: int, mean: float, kind: str, pool: int | None, given: argparse.Namespace) -> float:
+    out, n_rounds = 0, pool or 1000
+    algorithm = PairwiseBAI(given.delta, comparison=LeaderBetting(pool=pool, pairs=None))
+    for game_number in range(given.games):
+        rng = np.random.default_rng([3, K, game_number])
+        rows = (rng.random((n_rounds, K)) < mean).astype(np.float64)
+        if pool is not None:  # the same number of successes for all arms
+            rows = rng.permuted(np.tile((np.arange(pool) < round(mean * pool))[:, None], K), axis=0).astype(np.float64)
+        if kind == "a constant arm":
+            rows[:, 0] = mean
+        game = algorithm.start(K)
+        game.play(rows[: n_rounds - 1])
+        out += 0 not in game.candidates
+    return out / int(given.games)
+
+
+def power(given: argparse.Namespace) -> None:
+    """Two antithetic coins with a lead of .003: every lead is found, and not much later than by `Portfolio`."""
+    coins, games = AntitheticCoins(0.003), min(given.games, 100)
+    table = headed("Rounds until one of two antithetic coins with a lead of .003 is out", "", "rounds", "errors")
+    for algorithm in (
+        ConvexBAI(given.delta, comparison=Portfolio()),
+        PairwiseBAI(given.delta, comparison=Betting()),
+        PairwiseBAI(given.delta, comparison=LeaderBetting()),
+        PairwiseBAI(given.delta, comparison=LeaderBetting(pairs=0)),
+    ):
+        sim = bestarm.simulate(algorithm, coins, repetitions=games, seed=2)
+        table.add_row(repr(algorithm.comparison), f"{sim.rounds.mean():,.0f}", f"{sim.error_rate:.3f}")
+    CONSOLE.print(table)
+
+
+def cost(given: argparse.Namespace) -> None:
+    """Time and memory a round of bets on leaders alone: they grow like the number of arms."""
+    table = headed("LeaderBetting(pairs=0)", "arms", "ns per arm and round", "over drawing", "bytes per arm")
+    for K in (10, 100, 1000, 10_000):
+        rng, n_rounds = np.random.default_rng(0), 1000
+        game = PairwiseBAI(1e-300, comparison=LeaderBetting(pairs=0)).start(K)
+        begun = time.thread_time()
+        rows = (rng.random((n_rounds, K)) < 0.5).astype(np.float64)
+        drawn = time.thread_time() - begun
+        game.play(rows[: n_rounds // 2])
+        begun = time.thread_time()
+        game.play(rows[n_rounds // 2 :])
+        played = time.thread_time() - begun
+        each = 2e9 * played / (n_rounds * K)
+        evidence = game.evidence  # type: ignore[attr-defined]
+        kept = sum(part.nbytes for part in (*evidence.board, *evidence.leaders))
+        table.add_row(f"{K:,}", f"{each:.1f}", f"{2 * played / drawn:.1f}", f"{kept / K:,.0f}")
+    CONSOLE.print(table)
+
+
+def bounds(given: argparse.Namespace) -> None:
+    """How long a regret bound takes after each further round of a long game."""
+    table = headed(
+        "Milliseconds for a regret bound after one more round, 10 arms", "rounds", "Betting", "LeaderBetting"
+    )
+    rows = np.random.default_rng(0).random((100_001, 10))
+    for n_rounds in (1000, 10_000, 100_000):
+        found = []
+        for comparison in (Betting(), LeaderBetting()):
+            game = PairwiseBAI(1e-12, comparison=comparison).start(10)
+            game.play(rows[:n_rounds])
+            _ = game.regret_bound
+            game.play(rows[n_rounds : n_rounds + 1])
+            begun = time.perf_counter()
+            _ = game.regret_bound
+            found.append(1e3 * (time.perf_counter() - begun))
+        table.add_row(f"{n_rounds:,}", *(f"{one:.1f}" for one in found))
+    CONSOLE.print(table)
+
+
+FIRST_RACE = """
+import time, random
+begun = time.process_time()
+import bestarm
+imported = time.process_time()
+def score(arm, item):
+    return random.Random(f"{arm} {item}").random()
+bestarm.race(score, arms=["a", "b", "c"], items=range(50), bounds=(0, 1))
+print(imported - begun, time.process_time() - imported)
+"""
+
+
+def first(given: argparse.Namespace) -> None:
+    """Processor seconds of the first race of an installation, which compiles, and of the second."""
+    with tempfile.TemporaryDirectory() as cache:
+        for name in ("first", "second"):
+            done = subprocess.run(
+                [sys.executable, "-c", FIRST_RACE],
+                env=os.environ | {"NUMBA_CACHE_DIR": cache},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            imported, raced = map(float, done.stdout.split())
+            CONSOLE.print(f"the {name} race with bounds: {imported:.1f} s to import, {raced:.1f} s to race")
+
+
+PARTS = {part.__name__: part for part in (tables, laws, ties, power, cost, bounds, first)}
+
+
+def main() -> None:
+    """Run the parts that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--games", type=int, default=600)
+    parser.add_argument("--delta", type=float, default=0.05)
+    given = parser.parse_args()
+    for name in given.parts or PARTS:
+        PARTS[name](given)
+
+
+if __name__ == "__main__":
+    main()

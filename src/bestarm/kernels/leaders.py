@@ -1,0 +1,287 @@
+"""Bets on the leaders so far: one wealth against each arm, O(K) a round.
+
+Letters of docs/theory.md: ``Y`` is the average of the ``m`` leaders, the arm itself left out, minus its own reward,
+``y`` the largest mean of ``Y`` that the null allows; ``g_k`` the bets, ``q_i`` what was risked, ``A1``, ``A2`` the sums
+of ``Y`` and ``Y^2`` by ``m``, ``Q`` and ``V`` the pooled sum of squares and variance of differences.
+"""
+
+import numpy as np
+
+from bestarm.board import NEXT_LEAVE, QUERIED
+from bestarm.kernels.base import may_go_on
+from bestarm.kernels.bets import IMPOSSIBLE
+from bestarm.kernels.compiling import compiled
+from bestarm.kernels.moments import begin_round
+from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
+from bestarm.wagers import COLUMNS, RENEWAL, SEEN, SQUARES, VARIANCE
+
+SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
+REACH = 4.0  # bets are at most so many standard errors: they shrink, and every lead is found
+GROWTH = 0.02  # the leaders are renewed when the rounds have grown by this share
+PRIOR = 3.0  # rounds that variances are believed to have been seen in before the first
+PRIOR_VARIANCE = 0.25  # of a difference in them
+FIRST = 17  # columns that are in order: the largest average is of 16, and an arm is left out of its own
+EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arithmetic slow
+SAME = 1e-12  # averages whose values differ by less are equally good, and the smaller is taken
+
+
+@compiled
+def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
+    """By how much the average of the first ``m`` columns, the column itself left out, is ahead of each column.
+
+    Returns how many of the sizes can be had with ``n`` columns.
+    """
+    total, summed = 0.0, 0
+    for h in range(sizes.size):
+        m = sizes[h]
+        if m > n - 1:
+            return h
+        while summed < m:
+            total += values[summed]
+            summed += 1
+        for c in range(m):
+            ahead[h, c] = (total + values[m] - values[c]) / m - values[c]
+        for c in range(m, n):
+            ahead[h, c] = total / m - values[c]
+    return sizes.size
+
+
+@compiled
+def _reach(t, risked, variance):  # type: ignore[no-untyped-def]
+    """The largest bet of a round before which ``t - 1`` were seen: ``4 / sqrt(t (q + 3 V) / (t - 1 + 3))``."""
+    return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
+
+
+@compiled
+def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
+    """Multiply the wealth of one bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
+    left = rule.pool - t + 1.0
+    stretch = rule.pool / left if rule.pool > 0 else 1.0
+    bet, wealth, choice, reach = stretch * leaders.bets[k], leaders.wealth[k], leaders.choice[k], leaders.reach
+    for c in range(n):
+        h = choice[c]
+        if h < 0:
+            continue
+        y = -rule.zone if rule.pool == 0 else -(rule.pool * rule.zone + leaders.behind[h, c]) / left
+        if y < IMPOSSIBLE:
+            wealth[c] = np.inf
+        else:
+            most = rule.cap / (1.0 + y) if y > -1.0 else np.inf
+            wealth[c] *= 1.0 + min(bet, most, stretch * reach[c]) * (leaders.against[h, c] - y)
+
+
+@compiled
+def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
+    """One round of all bets; then a share of the wealth is spread over them, and what was risked is counted."""
+    V, share, total = leaders.pooled[VARIANCE], SHARE / t, leaders.reach
+    for c in range(n):
+        leaders.reach[c] = _reach(t, leaders.risked[c], V)
+    for k in range(leaders.bets.size):
+        _bet(k, t, n, leaders, rule)
+    for c in range(n):
+        h = leaders.choice[0, c]
+        if h >= 0:
+            leaders.risked[c] += leaders.against[h, c] ** 2
+        total[c] = 0.0
+    for k in range(leaders.bets.size):
+        for c in range(n):
+            total[c] += leaders.wealth[k, c]
+    for c in range(n):
+        total[c] = total[c] if total[c] >= EXHAUSTED else 0.0
+        leaders.total[leaders.arms[c]] = total[c]
+    for k in range(leaders.bets.size):
+        for c in range(n):
+            if total[c] < np.inf:
+                leaders.wealth[k, c] = (1.0 - share) * leaders.wealth[k, c] + share * leaders.weights[k] * total[c]
+
+
+@compiled
+def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
+    """Take the round into the sums that the averages are chosen by: after the bets, which must not know it."""
+    rewards, sums = leaders.scratch, leaders.sums
+    for h in range(n_sizes):
+        for c in range(n):
+            Y = leaders.against[h, c]
+            leaders.gained[h, c] += Y
+            leaders.squares[h, c] += Y * Y
+    if t > 1:
+        centre = 0.0
+        for c in range(n):
+            centre += rewards[c] - sums[c] / (t - 1.0)
+        centre /= n
+        spread = 0.0
+        for c in range(n):
+            spread += (rewards[c] - sums[c] / (t - 1.0) - centre) ** 2
+        leaders.pooled[SQUARES] += 2.0 * (t - 1.0) / t * spread / (n - 1.0)
+    for c in range(n):
+        sums[c] += rewards[c]
+
+
+@compiled
+def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
+    """One round of the bets on leaders; there are none in the first. An arm that failed in it has the worst reward."""
+    n, rewards = leaders.counts[COLUMNS], leaders.scratch
+    if n < 2:
+        return
+    for c in range(n):
+        arm = leaders.arms[c]
+        rewards[c] = 0.0 if leaders.failing[arm] else (rows[r, arm] - rule.low) * rule.scale
+    n_sizes = 0
+    if t > 1:
+        n_sizes = _averages_ahead(rewards, n, leaders.sizes, leaders.against)
+        if rule.pool > 0:
+            _averages_ahead(leaders.sums, n, leaders.sizes, leaders.behind)
+        _bet_all(t, n, leaders, rule)
+        leaders.counts[SEEN] += 1
+    _learn(t, n, n_sizes, leaders)
+
+
+@compiled
+def _is_ahead(one, other, leaders):  # type: ignore[no-untyped-def]
+    """Whether the arm of a column has the larger mean than that of another, ties by number."""
+    sums, arms = leaders.sums, leaders.arms
+    return sums[one] > sums[other] or (sums[one] == sums[other] and arms[one] < arms[other])
+
+
+@compiled
+def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
+    """The columns that are kept, those with the largest means first and in order, the others as they were."""
+    order, n_first, n_kept = leaders.order, 0, 0
+    for c in range(n):
+        if not kept[leaders.arms[c]]:
+            continue
+        at = n_kept  # the first places are in order; one that falls out of them goes to the end
+        n_kept += 1
+        order[at] = c
+        if n_first < FIRST:
+            n_first += 1
+        elif _is_ahead(c, order[FIRST - 1], leaders):
+            order[at] = order[FIRST - 1]
+        else:
+            continue
+        at = n_first - 1
+        while at > 0 and _is_ahead(c, order[at - 1], leaders):
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = c
+    return n_kept
+
+
+@compiled
+def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
+    """Bring the values of columns into a new order."""
+    for c in range(n):
+        scratch[c] = values[order[c]]
+    for c in range(n):
+        values[c] = scratch[c]
+
+
+@compiled
+def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
+    order, scratch = leaders.order, leaders.scratch
+    for k in range(leaders.bets.size):
+        _move(leaders.wealth[k], order, n, scratch)
+    for h in range(leaders.sizes.size):
+        _move(leaders.gained[h], order, n, scratch)
+        _move(leaders.squares[h], order, n, scratch)
+    _move(leaders.sums, order, n, scratch)
+    _move(leaders.risked, order, n, scratch)
+    for c in range(n):
+        order[c] = leaders.arms[order[c]]
+    for c in range(n):
+        leaders.arms[c] = order[c]
+        leaders.column_of[order[c]] = c
+    leaders.counts[COLUMNS] = n
+
+
+@compiled
+def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
+    """For each arm and bet the average that promises most: the largest ``d - (l / 2) (v + d^2)``, after ``t`` rounds.
+
+    ``d`` is the lead of the average, ``v`` the variance of ``Y``, and ``l`` the bet. With a zone only arms ahead count.
+    """
+    seen, V = max(1.0, float(leaders.counts[SEEN])), leaders.pooled[VARIANCE]
+    n_sizes = _averages_ahead(leaders.sums, n, leaders.sizes, leaders.against)
+    for c in range(n):
+        reach = _reach(t + 1.0, leaders.risked[c], V)
+        for k in range(leaders.bets.size):
+            bet, best = min(leaders.bets[k], reach), -np.inf
+            leaders.choice[k, c] = -1
+            for h in range(n_sizes):
+                m = leaders.sizes[h]
+                if zone > 0.0 and m > c:
+                    break
+                d = leaders.against[h, c] / t + zone
+                squares = leaders.squares[h, c] - leaders.gained[h, c] ** 2 / seen
+                v = (squares + PRIOR * V * (0.5 + 0.5 / m)) / (seen - 1.0 + PRIOR)
+                value = d - 0.5 * bet * (v + d * d)
+                if value > best + SAME:
+                    leaders.choice[k, c], best = h, value
+
+
+@compiled
+def renew_leaders(t, board, leaders, zone):  # type: ignore[no-untyped-def]
+    """Put the columns in order after round ``t``, without arms that left, and choose for the rounds that come.
+
+    Arms that fail in the round that comes next stay until it is over: who fails must not change what was bet on.
+    """
+    kept = leaders.failing.copy()
+    for a in range(board.tally[QUERIED]):
+        kept[board.arms[a]] |= board.bar[a] == 0.0
+    n = _in_order(kept, leaders.counts[COLUMNS], leaders)
+    _move_columns(n, leaders)
+    leaders.pooled[VARIANCE] = (leaders.pooled[SQUARES] + PRIOR * PRIOR_VARIANCE) / (t - 1.0 + PRIOR)
+    _choose(t, n, leaders, zone)
+    leaders.counts[RENEWAL] = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
+
+
+@compiled
+def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
+    """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
+    best = -1
+    for a in range(board.tally[QUERIED]):
+        if board.bar[a] == 0.0 and (best < 0 or board.means[a] > board.means[best]):
+            best = a
+    arm = board.arms[best]
+    if leaders.total[arm] > 1.0:
+        leaders.total[arm] = 1.0
+        for k in range(leaders.bets.size):
+            leaders.wealth[k, leaders.column_of[arm]] = leaders.weights[k]
+
+
+@compiled
+def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
+    """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
+    for a in range(board.tally[QUERIED]):
+        arm, c = board.arms[a], 0
+        if board.beaten_round[arm] == t and board.beaten_by[arm] < 0:
+            while leaders.arms[c] == arm or leaders.failing[leaders.arms[c]]:
+                c += 1
+            board.beaten_by[arm] = leaders.arms[c]
+
+
+@compiled
+def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore[no-untyped-def]
+    """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used."""
+    tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
+    deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, leaders.total
+    places = (arms, bar, sums, deviation)
+    for r in range(rows.shape[0]):
+        if not may_go_on(tally, limits):
+            return r
+        t = begin_round(rows, r, tally, arms, means, deviation)
+        bet_on_leaders(rows, r, t, leaders, rule)
+        if rule.zone > 0.0:
+            _protect_leader(board, leaders)
+        if rule.paired:
+            bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
+        found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
+        if found:
+            mark_beaten(board, sums, row_of, total, wealth, rule, t)
+            _name_leaders(board, leaders, t)
+        if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
+            end_round(board, sums, near, rule, t, found)
+        if found or t + 1 >= leaders.counts[RENEWAL]:
+            leaders.failing[:] = False
+            renew_leaders(t, board, leaders, rule.zone)
+    return rows.shape[0]

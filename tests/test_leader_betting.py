@@ -1,0 +1,384 @@
+"""Bets on the leaders: as the slow reference plays them, with an error of at most delta whatever attacks them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bestarm
+from bestarm.algorithms import EliminationGame, PairwiseBAI
+from bestarm.arms import TableArms
+from bestarm.comparisons import Betting, LeaderBetting
+from bestarm.comparisons.leader_betting import LeaderEvidence
+from bestarm.kernels import renew_leaders
+from naive import Matrix
+from naive_leaders import leader_race
+from statistics_helpers import contradicts
+
+DELTA = 0.1
+
+
+def started(comparison: LeaderBetting, n_arms: int, **options: Any) -> EliminationGame:
+    game = PairwiseBAI(DELTA, comparison=comparison, **options).start(n_arms)
+    assert isinstance(game, EliminationGame)
+    return game
+
+
+def leaders_of(game: EliminationGame) -> LeaderEvidence:
+    assert isinstance(game.evidence, LeaderEvidence)
+    return game.evidence
+
+
+# --- the arithmetic --------------------------------------------------------------------------------------------------
+
+
+def coins(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    return (rng.random((n_rounds, n_arms)) < rng.uniform(0.3, 0.7, n_arms)).astype(np.float64)
+
+
+def shared_noise(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    noise = 0.1 * rng.standard_normal((n_rounds, n_arms)) + 0.1 * rng.standard_normal((n_rounds, 1))
+    return np.clip(rng.uniform(0.3, 0.7, n_arms) + noise, 0.0, 1.0)
+
+
+SETTINGS: list[tuple[dict[str, Any], dict[str, Any], int]] = [
+    ({}, {}, 5),
+    ({"pairs": 0}, {}, 20),
+    ({"pairs": 0.5}, {"keep": 2.5}, 3),
+    ({"pairs": 0}, {"indifference_zone": 0.05}, 5),
+    ({}, {"indifference_zone": 0.02, "keep": 2.0}, 4),
+    ({}, {"epsilon": 0.1}, 3),
+]
+
+
+@pytest.mark.parametrize("pool", [None, 120])
+@pytest.mark.parametrize(("settings", "options", "n_arms"), SETTINGS, ids=str)
+def test_games_are_those_of_the_slow_reference(
+    settings: dict[str, Any], options: dict[str, Any], n_arms: int, pool: int | None
+) -> None:
+    for seed, draw in enumerate((coins, shared_noise)):
+        rows = draw(np.random.default_rng(seed), 120, n_arms)
+        comparison = LeaderBetting(pool=pool, **settings)
+        game = started(comparison, n_arms, **options)
+        game.play(rows)
+        zone = {"zone": options["indifference_zone"]} if "indifference_zone" in options else {}
+        given = {name: value for name, value in options.items() if name != "indifference_zone"}
+        slow = leader_race(rows, comparison, DELTA, **given, **zone)
+        found = [(one.arm, one.round) for one in game.eliminations]
+        assert found == sorted(slow.eliminations, key=lambda one: (one[1], one[0]))
+        assert (None if game.reason is None else str(game.reason)) == slow.reason()
+        for arm in game.candidates:
+            wealth = sum(slow.wealth[arm].values())
+            assert leaders_of(game).leaders.total[arm] == pytest.approx(wealth, rel=1e-9)
+
+
+def test_scores_in_other_bounds_are_scaled() -> None:
+    rows = shared_noise(np.random.default_rng(4), 300, 6)
+    games = started(LeaderBetting(), 6), started(LeaderBetting((-7.0, 1.0)), 6)
+    for game, scores in zip(games, (rows, 8.0 * rows - 7.0), strict=True):
+        game.play(scores)
+    assert [(one.arm, one.round) for one in games[0].eliminations] == [(o.arm, o.round) for o in games[1].eliminations]
+    assert games[0].eliminations != []
+
+
+def test_more_than_a_hundred_arms_keep_nothing_of_pairs() -> None:
+    for comparison in (LeaderBetting(), LeaderBetting(pairs=0)):
+        evidence = leaders_of(started(comparison, 101))
+        arrays = [*evidence.board, *evidence.leaders, *evidence.state.purse, evidence.state.sums]
+        assert max(array.size for array in arrays) <= 101 * 8
+    assert leaders_of(started(LeaderBetting(), 100)).state.sums.shape == (100, 100)
+
+
+def test_the_leader_is_named_where_there_are_no_pairs() -> None:
+    rows = np.tile([0.2, 0.9, 0.5], (40, 1)) + 0.05 * np.random.default_rng(0).random((40, 3))
+    game = started(LeaderBetting(pairs=0), 3)
+    game.play(rows)
+    assert game.best == 1
+    assert {one.by for one in game.eliminations} == {1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"bounds": (1, 1)}, "bounds"),
+        ({"pool": 1}, "pool"),
+        ({"pairs": 1.0}, "pairs"),
+        ({"pairs": -0.1}, "pairs"),
+        ({"pairs": float("nan")}, "pairs"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        LeaderBetting(**settings)
+
+
+# --- the guarantee ---------------------------------------------------------------------------------------------------
+
+
+def rare(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    """The first arm wins rarely and much, the others are steady."""
+    rows = np.full((n_rounds, n_arms), 0.1)
+    rows[:, 0] = rng.random(n_rounds) < 0.1
+    return rows
+
+
+def equal_coins(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    return (rng.random((n_rounds, n_arms)) < 0.5).astype(np.float64)
+
+
+def opposed(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    """All others lose where the first wins."""
+    wins = rng.random((n_rounds, 1)) < 0.5
+    return np.concatenate([wins, np.repeat(~wins, n_arms - 1, axis=1)], axis=1).astype(np.float64)
+
+
+TIES = [(draw, n_arms, pool) for draw in (equal_coins, rare, opposed) for n_arms in (2, 10) for pool in (None, 60)]
+
+
+def ever_out(draw: Callable[..., Matrix], n_arms: int, pool: int | None, games: int, **options: Any) -> int:
+    """In how many games the first arm, which is as good as all others, is out."""
+    out = 0
+    for number in range(games):
+        rng = np.random.default_rng([number, n_arms])
+        rows = draw(rng, pool or 300, n_arms)
+        if pool is not None:  # the same mean over the pool for all arms, in an order of its own for each
+            rows = rng.permuted(np.repeat(rows[:, :1], n_arms, axis=1), axis=0)
+        game = started(LeaderBetting(pool=pool), n_arms, **options)
+        game.play(rows[: pool - 1 if pool else 300])
+        out += 0 not in game.candidates
+    return out
+
+
+@pytest.mark.parametrize(("draw", "n_arms", "pool"), TIES)
+def test_the_best_of_equal_arms_is_out_in_at_most_a_share_delta_of_games(
+    draw: Callable[..., Matrix], n_arms: int, pool: int | None
+) -> None:
+    games = 400
+    assert not contradicts(ever_out(draw, n_arms, pool, games), games, DELTA, len(TIES))
+
+
+def test_more_than_delta_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Teeth: leaders that are chosen when the round is known."""
+    play = LeaderEvidence.play
+
+    def peeking(self: LeaderEvidence, rows: Matrix) -> int:
+        for used in range(len(rows)):
+            leaders, n = self.leaders, int(self.leaders.counts[0])
+            columns = leaders.arms[:n].copy()
+            order = np.argsort(-rows[used, columns], kind="stable")
+            for by_column in (leaders.sums, leaders.risked, *leaders.wealth, *leaders.gained, *leaders.squares):
+                by_column[:n] = by_column[:n][order]
+            leaders.arms[:n] = columns[order]
+            leaders.column_of[leaders.arms[:n]] = np.arange(n)
+            if play(self, rows[used : used + 1]) == 0:
+                return used
+        return len(rows)
+
+    monkeypatch.setattr(LeaderEvidence, "play", peeking)
+    assert contradicts(ever_out(equal_coins, 5, None, 60), 60, DELTA, 1)
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+
+def out_by_failures(games: int) -> int:
+    """Equal coins of which the others fail when they would lose and the first would win: how often the first is out."""
+    out, n_arms = 0, 40
+    for number in range(games):
+        rows = equal_coins(np.random.default_rng([7, number]), 200, n_arms)
+        game = started(LeaderBetting(pairs=0), n_arms)
+        for row in rows:
+            if game.finished:
+                break
+            leader = max((arm for arm in game.ask().tolist() if arm != 0), key=lambda arm: game.means[arm], default=0)
+            if game.n_rounds > 3 and leader != 0 and row[leader] < row[0] and len(game.candidates) > 2:
+                game.disqualify(leader)
+            game.tell(row[game.ask()])
+        out += 0 not in game.candidates
+    return out
+
+
+def test_arms_that_fail_when_they_would_lose_do_no_harm() -> None:
+    games = 300
+    assert not contradicts(out_by_failures(games), games, DELTA, 1)
+
+
+def test_leaders_that_close_up_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Teeth: the same attack where the next one takes the place of the arm that failed, in the same round."""
+
+    def close_up(self: LeaderEvidence, arm: int) -> None:
+        place = int(np.flatnonzero(self.board.arms == arm)[0])
+        bar, self.board.bar[place] = self.board.bar[place], np.inf
+        renew_leaders(int(self.board.tally[0]), self.board, self.leaders, 0.0)
+        self.board.bar[place] = bar
+
+    monkeypatch.setattr(LeaderEvidence, "forget", close_up)
+    assert contradicts(out_by_failures(60), 60, DELTA, 1)
+
+
+def test_an_arm_that_fails_ends_its_round_with_the_worst_score() -> None:
+    rows = shared_noise(np.random.default_rng(3), 30, 4)
+    failed, worst = started(LeaderBetting(pairs=0), 4), started(LeaderBetting(pairs=0), 4)
+    for game in (failed, worst):
+        game.play(rows[:10])
+    leader = int(np.argmax(failed.means))
+    failed.disqualify(leader)
+    row = np.where(np.arange(4) == leader, 0.0, rows[10])
+    failed.tell(row[failed.ask()])
+    worst.tell(row[worst.ask()])
+    others = [arm for arm in range(4) if arm != leader]
+    assert failed.next_arms().tolist() == others
+    np.testing.assert_array_equal(leaders_of(failed).leaders.total[others], leaders_of(worst).leaders.total[others])
+    assert leaders_of(failed).leaders.counts[0] == 3  # it has left
+
+
+# --- withdrawn arms --------------------------------------------------------------------------------------------------
+
+
+def test_an_arm_that_is_withdrawn_is_no_leader_from_there_on() -> None:
+    rows = shared_noise(np.random.default_rng(5), 60, 5)
+    game = started(LeaderBetting(pairs=0), 5)
+    game.play(rows[:20])
+    leader = game.best
+    before = leaders_of(game).leaders.total[leader]
+    game.withdraw(leader)
+    changed = rows.copy()
+    changed[20:, leader] = 1.0
+    game.play(changed[20:])
+    again = started(LeaderBetting(pairs=0), 5)
+    again.play(rows[:20])
+    again.withdraw(leader)
+    again.play(rows[20:])
+    np.testing.assert_array_equal(leaders_of(game).leaders.total, leaders_of(again).leaders.total)
+    assert leaders_of(game).leaders.total[leader] == before
+    assert leader in game.candidates
+
+
+def test_the_record_of_a_race_speaks_about_items_like_these() -> None:
+    """Items are a sample of a law in which all arms are equal: the first is ruled out for the law in few races."""
+    games, out = 200, 0
+    for seed in range(games):
+        rng = np.random.default_rng(seed)
+        table = equal_coins(rng, 40, 4)
+        named: Any = {"arms": ["a", "b", "c", "d"], "bounds": (0, 1), "comparison": LeaderBetting(), "seed": seed}
+        result = bestarm.race_table(table, delta=DELTA, **named)
+        assert result.for_population is not None
+        out += "a" not in result.for_population.candidates
+    assert not contradicts(out, games, DELTA, 1)
+
+
+# --- leads -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pool", [None, 300])
+def test_bounds_for_leads_do_not_depend_on_how_often_they_are_asked(pool: int | None) -> None:
+    rows = shared_noise(np.random.default_rng(6), 200, 4)
+    often, once = started(LeaderBetting(pool=pool), 4), started(LeaderBetting(pool=pool), 4)
+    for row in rows:
+        if often.finished:
+            break
+        often.tell(row[often.ask()])
+        assert often.regret_bound is not None
+        assert often.intervals() is not None
+    once.play(rows)
+    assert often.intervals() == once.intervals()
+    assert often.regret_bound == once.regret_bound
+
+
+@pytest.mark.parametrize("pool", [None, 80])
+def test_bounds_for_leads_are_those_of_the_formula(pool: int | None) -> None:
+    rows = shared_noise(np.random.default_rng(8), 60, 3)
+    game = started(LeaderBetting(pool=pool), 3)
+    game.play(rows)
+    D = rows[:, 0] - rows[:, 1]
+    n = min(game.counts[0], game.counts[1])
+    threshold = np.log(50 * 2 / DELTA * 24)
+    bounds = []
+    for bet in 0.95 * 0.5 ** (np.arange(24) / 2):
+        log_wealth = slope = 0.0
+        for s in range(n):
+            before = D[:s].sum()
+            centre, mean = min(before / (s + 1), 0.0), -before / (pool - s) if pool else 0.0
+            log_wealth += bet * (D[s] - mean) - (-np.log(1 - bet) - bet) * (D[s] - centre) ** 2
+            slope += bet * (pool / (pool - s) if pool else 1.0)
+        bounds.append((log_wealth - threshold) / slope)
+    least = (D[:n].sum() - (pool - n)) / pool if pool else -1.0
+    assert game.lead_bound(0, 1) == pytest.approx(max(*bounds, least), rel=1e-10)
+
+
+def test_a_pool_that_is_exhausted_leaves_no_doubt_about_leads() -> None:
+    rows = np.tile([[0.5, 0.6], [0.6, 0.5]], (10, 1))
+    game = started(LeaderBetting(pool=20), 2)
+    game.play(rows)
+    assert str(game.reason) == "all items used"
+    assert game.lead_bound(0, 1) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("pool", [None, 60])
+def test_true_leads_are_outside_of_the_intervals_in_at_most_a_share_delta_of_games(pool: int | None) -> None:
+    games, failures = 200, 0
+    for number in range(games):
+        rng = np.random.default_rng([11, number])
+        rows = rng.beta(0.3, 0.6, (60, 3)) ** [1.0, 1.0, 1.3]
+        leads = rows.mean(axis=0) if pool else np.array([1 / 3, 1 / 3, 0.0])
+        game = started(LeaderBetting(pool=pool), 3)
+        wrong = False
+        for row in rows[:50]:
+            if game.finished:
+                break
+            game.tell(row[game.ask()])
+            intervals = game.intervals()
+            assert intervals is not None
+            pairs = [(0, 1)] if pool is None else [(0, 1), (0, 2), (1, 2)]
+            wrong |= any(not intervals.low[a, b] <= leads[a] - leads[b] <= intervals.high[a, b] for a, b in pairs)
+        failures += wrong
+    assert not contradicts(failures, games, DELTA, 2)
+
+
+@pytest.mark.parametrize("pairs", [0, None])
+def test_games_end_within_epsilon(pairs: float | None) -> None:
+    rng, ended, wrong = np.random.default_rng(12), 0, 0
+    for _ in range(60):
+        rows = np.clip([0.5, 0.5, 0.42] + 0.02 * rng.standard_normal((400, 3)), 0.0, 1.0)
+        game = started(LeaderBetting(pairs=pairs), 3, epsilon=0.05)
+        game.play(rows)
+        ended += str(game.reason) == "within epsilon"
+        assert game.regret_bound is not None
+        assert game.regret_bound <= 0.05  # what it has ended with, though its bounds have a small share of delta
+        wrong += game.finished and game.best == 2
+    assert ended == 60
+    assert not contradicts(wrong, 60, DELTA, 1)
+
+
+@pytest.mark.parametrize("n_arms", [2, 8])
+def test_with_a_zone_the_best_arm_is_lost_in_at_most_a_share_delta_of_games_if_it_leads_by_it(n_arms: int) -> None:
+    games, lost = 300, 0
+    for number in range(games):
+        rng = np.random.default_rng([13, number])
+        rows = (rng.random((2000, n_arms)) < np.array([0.55] + [0.45] * (n_arms - 1))).astype(np.float64)
+        game = started(LeaderBetting(), n_arms, indifference_zone=0.1)
+        game.play(rows)
+        lost += 0 not in game.candidates
+    assert not contradicts(lost, games, DELTA, 2)
+
+
+# --- what it is for --------------------------------------------------------------------------------------------------
+
+
+def test_it_takes_a_sixth_fewer_queries_than_bets_on_pairs() -> None:
+    rng = np.random.default_rng(0)
+    table = (rng.random((2000, 12)) < 0.3 + 0.03 * np.arange(12)).astype(np.float64)
+    of_pairs, of_leaders = (
+        bestarm.simulate(PairwiseBAI(DELTA, comparison=comparison), TableArms(table), repetitions=100).mean_queries
+        for comparison in (Betting(), LeaderBetting())
+    )
+    assert of_leaders < 5 / 6 * of_pairs
+
+
+def test_a_tiny_lead_is_found() -> None:
+    """Every lead is, because the bets shrink; the smallest fixed one would lose here."""
+    heads = np.random.default_rng(0).random(200_000) < 0.504
+    game = started(LeaderBetting(pairs=0), 2)
+    game.play(np.column_stack([heads, ~heads]).astype(np.float64))
+    assert game.candidates == (0,)
