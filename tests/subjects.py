@@ -23,6 +23,7 @@ from bestarm.comparisons import (
     Wins,
 )
 from naive_convex import convex_boundary, convex_race, portfolio_race
+from naive_leaders import leader_race
 from naive_sharp import betting_rules, student_rules, wins_rules
 
 Matrix = naive.Matrix
@@ -113,6 +114,14 @@ def by_bets(betting: Betting, **given: Any) -> dict[str, Any]:
     return {"reference": reference, "n_rounds": 250}
 
 
+def by_leaders(leaders: LeaderBetting, **given: Any) -> dict[str, Any]:
+    def reference(rows: Matrix) -> list[tuple[int, int]]:
+        race = leader_race(rows[: leaders.pool], leaders, DELTA, **given)
+        return sorted(race.eliminations, key=lambda one: (one[1], one[0]))
+
+    return {"reference": reference, "n_rounds": 120}
+
+
 def by_wins(wins: Wins, **given: Any) -> dict[str, Any]:
     def reference(rows: Matrix) -> list[tuple[int, int]]:
         return naive_sharp.play(rows[: wins.pool], wins_rules(wins, rows.shape[1], DELTA, **given)).eliminations
@@ -197,10 +206,16 @@ PAIRWISE: dict[str, Subject] = {
         by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
     ),
     "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_bets(WAKING_SOON)),
-    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), {"n_rounds": 150}),
-    "LeaderBetting, no pairs, other bounds": Subject(PairwiseBAI(DELTA, comparison=LEADERS_ALONE), {"n_rounds": 150}),
+    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), by_leaders(LeaderBetting())),
+    "LeaderBetting, kept, zone": Subject(
+        PairwiseBAI(DELTA, comparison=LeaderBetting(), keep=2.0, indifference_zone=0.02),
+        by_leaders(LeaderBetting(), keep=2.0, zone=0.02),
+    ),
+    "LeaderBetting, no pairs, other bounds": Subject(
+        PairwiseBAI(DELTA, comparison=LEADERS_ALONE), by_leaders(LEADERS_ALONE)
+    ),
     "LeaderBetting, pool": Subject(
-        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), {"n_rounds": 150} | close_together(0.0, 1.0)
+        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), by_leaders(LEADERS_ON_A_POOL) | close_together(0.0, 1.0)
     ),
     "SymmetricBetting": Subject(PairwiseBAI(DELTA, comparison=SymmetricBetting()), by_symmetry(SymmetricBetting())),
     "SymmetricBetting, early, kept, zone, epsilon": Subject(

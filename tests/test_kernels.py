@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from bestarm import board
-from bestarm.algorithms import ConvexBAI
-from bestarm.comparisons import Portfolio
+from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
+from bestarm.comparisons import LeaderBetting, Portfolio
+from bestarm.comparisons.leader_betting import LeaderEvidence
 from bestarm.comparisons.sleeping import Mixture, mixture
 from bestarm.comparisons.wealth import CAP
 from bestarm.kernels import (
@@ -24,6 +25,7 @@ from bestarm.kernels import (
     log_wealth,
     lucb,
     nonnegative_minimum,
+    quick_log_wealth,
     race_convex,
     race_intervals,
     race_pairs,
@@ -84,6 +86,14 @@ def test_a_mean_that_a_pool_cannot_have_any_more_is_ruled_out() -> None:
         log_wealth(best, 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) < math.inf
     )  # the last may be -1, and one before it
     assert log_wealth(np.ones(4), 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) == math.inf
+
+
+@pytest.mark.parametrize(("nu", "pool"), [(0.0, 0), (-0.1, 0), (0.05, 150), (-0.9, 105), (-1.0, 0)])
+def test_the_quick_wealth_is_the_wealth(nu: float, pool: int) -> None:
+    differences = np.random.default_rng(3).uniform(-0.5, 0.7, 100)
+    bets = mixture(np.array([0.9, 0.2]), np.array([0.3, 0.7]), 0.2, 100)
+    exact = log_wealth(differences, nu, pool, bets, CAP)
+    assert quick_log_wealth(differences, nu, pool, bets, CAP) == pytest.approx(exact, rel=1e-10)
 
 
 def test_against_the_smallest_mean_there_is_nothing_to_lose() -> None:
@@ -298,3 +308,21 @@ def test_a_portfolio_loses_no_more_than_the_cap_in_a_round(pool: int) -> None:
     assert bet * (1.0 + null_mean) > CAP
     game.play(rows[21:22])
     assert evidence.folio.log_wealth[0] - before == pytest.approx(math.log(1.0 - CAP))
+
+
+@pytest.mark.parametrize("zone", [0.0, 0.3])
+def test_an_arm_that_fails_stays_among_the_leaders_until_its_round_is_over(zone: float) -> None:
+    rows = np.tile([0.2, 0.4, 0.9], (3, 1))
+    game = PairwiseBAI(0.05, comparison=LeaderBetting(pairs=0), indifference_zone=zone).start(3)
+    assert isinstance(game, EliminationGame)
+    assert isinstance(game.evidence, LeaderEvidence)
+    leaders = game.evidence.leaders
+    game.play(rows[:2])
+    assert leaders.arms.tolist() == [2, 1, 0]
+    game.disqualify(2)
+    assert (leaders.failing.tolist(), leaders.counts[0]) == ([False, False, True], 3)
+    assert game.ask().tolist() == [0, 1]
+    game.tell([0.2, 0.4])
+    assert not leaders.failing.any()
+    assert leaders.arms[: leaders.counts[0]].tolist() == [1, 0]
+    assert leaders.total[1] < 1.0 + zone  # the leader that it was bet on had the worst score
