@@ -423,7 +423,7 @@ def test_the_unit_of_scores_does_not_matter(unit: float) -> None:
 
 
 def test_scores_of_any_size_make_no_warnings_of_floating_point() -> None:
-    start(3).play(np.random.default_rng(0).standard_normal((30, 3)))  # slopes are computed once, with numbers that vanish
+    start(3).play(np.random.default_rng(0).standard_normal((30, 3)))  # slopes are kept; their terms may vanish
     for row in ([1e150, -1e150, 0.0], [1e-150, 0.0, -1e-150], [1e150, 1e150, 1e150]):
         game = start(3)
         with np.errstate(all="raise"):
