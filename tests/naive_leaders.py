@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import inf, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,13 @@ WEIGHTS = [bet**0.6 / sum(one**0.6 for one in BETS) for bet in BETS]
 SIZES = (1, 2, 4, 8, 16)
 
 
+class Bet(NamedTuple):
+    """What was bet on in a round, before the bet was cut to what may be lost."""
+
+    on: list[int]
+    size: float
+
+
 class LeaderRace(naive_sharp._Race):
     """The game of bets on single differences; most of the wealth against each arm is bet on averages of leaders."""
 
@@ -22,8 +29,9 @@ class LeaderRace(naive_sharp._Race):
         K = rows.shape[1]
         rules = naive_sharp.betting_rules(Betting(leaders.bounds, pool=leaders.pool), K, delta, **options)
         self.share = (0.05 if K <= 100 else 0.0) if leaders.pairs is None else leaders.pairs
-        single_threshold = 1 / (0.98 * delta)
+        single_threshold = 1 / (delta)
         super().__init__(rows, replace(rules, threshold=(K - 1) * single_threshold / (self.share or inf)))
+        self.leaders = leaders
         low, high = leaders.bounds
         self.X = (rows - low) / (high - low)
         self.single_threshold, self.zone = single_threshold, rules.zone / (high - low)
@@ -35,15 +43,59 @@ class LeaderRace(naive_sharp._Race):
         self.V, self.renewal = 0.25, 2
         self.Q = 0.0
         self.closest = inf  # logarithm of a wealth over its threshold
+        self.made: dict[int, list[list[Bet | None]]] = {i: [] for i in range(K)}  # by arm, round and bet
 
     def next_round(self) -> None:
         standing = list(self.candidates)
+        for i in standing:
+            self.made[i].append([None] * len(BETS))
         if self.t >= 1:
             self._bet()
         self._spread(standing)
         super().next_round()
         if self.t + 1 >= self.renewal or self.candidates != standing:
             self._renew()
+            if self.rules.epsilon > 0 and len(self.candidates) > 1 and self.ended is None:
+                leader = self._leaders()[0]
+                if all(self.rules_out(i, leader, self.rules.epsilon) for i in self.candidates if i != leader):
+                    self.ended = "within epsilon"
+
+    def _leader_within(self) -> bool:
+        return False  # it is asked when the leaders are renewed
+
+    def rules_out(self, i: int, leader: int, shift: float) -> bool:
+        """Whether the wealth against an arm was ever enough, had the leader been worse by this shift (of rewards)."""
+        D = (self.rows[:, leader] - self.rows[:, i])[:, None]
+        on_pair = self.rules.evidence(D, max(shift, self.rules.zone))[:, 0]
+        shared = min(self._shared(i), self._shared(leader))
+        for t, on_leaders in enumerate(self.made_again(i, leader, shift), 1):
+            pair = float(on_pair[min(t, shared) - 1])
+            wealth = (1 - self.share) * on_leaders + (self.share * pair / (self.K - 1) if self.share > 0 else 0.0)
+            if wealth >= self.single_threshold:
+                return True
+        return False
+
+    def made_again(self, i: int, leader: int, shift: float) -> list[float]:
+        """The wealth on leaders after each round, with the null means that hold if the leader is worse by the shift."""
+        M, wealth, totals = self.rules.pool, list(WEIGHTS), []
+        low, high = self.leaders.bounds
+        for t, bets in enumerate(self.made[i], 1):
+            x, S = self.X[t - 1], self.X[: t - 1].sum(axis=0)
+            for k, bet in enumerate(bets):
+                if bet is None:
+                    continue
+                worse = [max(shift / (high - low), self.zone) if j == leader else self.zone for j in bet.on]
+                nu, m = -sum(worse) / len(bet.on), len(bet.on)
+                behind = sum(S[j] for j in bet.on) / m - S[i]
+                y = (M * nu - behind) / (M - t + 1) if M else nu
+                gain = sum(x[j] for j in bet.on) / m - x[i]
+                cut = min(bet.size, 0.99 / (1 + y) if y > -1 else inf)
+                wealth[k] = inf if y < -1 - 1e-9 else wealth[k] * (1 + cut * (gain - y))
+            total = sum(wealth)
+            totals.append(total)
+            if t > 1 and total < inf:
+                wealth = [(1 - 0.2 / t) * w + 0.2 / t * v * total for w, v in zip(wealth, WEIGHTS, strict=True)]
+        return totals
 
     def average(self, i: int, m: int, values: Any) -> float | None:
         """The average of the first ``m`` leaders other than ``i`` minus ``i``; None if there are not so many."""
@@ -60,6 +112,7 @@ class LeaderRace(naive_sharp._Race):
             for k, bet in enumerate(BETS):
                 if (m := self.averages.get((i, k))) is None:
                     continue
+                self.made[i][-1][k] = Bet([j for j in self.ahead if j != i][:m], min(c * bet, reach))
                 gain, behind = self.average(i, m, x), self.average(i, m, S)
                 assert gain is not None
                 assert behind is not None

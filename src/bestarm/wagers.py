@@ -23,6 +23,7 @@ class WealthRule(NamedTuple):
     low: float = 0.0  # the lower bound of rewards
     single: float = 0.0  # what the one wealth against an arm, in portfolios or on the leaders, counts in that sum
     paired: bool = True  # whether there are bets on pairs
+    pause: bool = False  # whether a game stops when its leaders are renewed, for a look at what is known by then
     signs: bool = False  # bet on the signs of differences: wins, and no leads in rewards
 
 
@@ -186,6 +187,84 @@ def new_leaders(
         order=np.zeros(K, dtype=np.int64),
         pooled=np.zeros(2),
         counts=np.array([K, 0, 0]),
+    )
+
+
+class Course(NamedTuple):
+    """Whom the bets on leaders were on, so that they can be made again: an entry for each time they were renewed."""
+
+    first_rounds: NDArray[np.int64]  # (E): the round from which on an entry holds, until the next one does
+    leaders: NDArray[np.int64]  # (E, FIRST): the arms with the largest means, in their order; -1 is nobody
+    choice: NDArray[np.int8]  # (E, G, K), by bet and arm: which average it is on; -1 is none
+    variances: NDArray[np.float64]  # (E): V, of differences, averaged over pairs
+    n_entries: NDArray[np.int64]  # (1)
+
+
+FIRST = 17  # leaders that are in order: the largest average is of 16, and an arm is left out of its own
+FEWEST_ENTRIES = 64
+
+
+def new_course(n_arms: int, n_bets: int) -> Course:
+    """A course before the first round, with room for some entries."""
+    E = FEWEST_ENTRIES
+    return Course(
+        first_rounds=np.zeros(E, dtype=np.int64),
+        leaders=np.full((E, FIRST), -1),
+        choice=np.full((E, n_bets, n_arms), -1, dtype=np.int8),
+        variances=np.zeros(E),
+        n_entries=np.zeros(1, dtype=np.int64),
+    )
+
+
+def with_room(course: Course) -> Course:
+    """The same course with room for at least one more entry."""
+    if course.n_entries[0] < course.first_rounds.size:
+        return course
+    *by_entry, n_entries = course
+    return Course(*(np.concatenate([part, np.full_like(part, -1)]) for part in by_entry), n_entries)
+
+
+class Inquiry(NamedTuple):
+    """The wealth against some arms if one arm, the leader, were worse than they are by each of several shifts.
+
+    A shift is ruled out once the wealth has reached the threshold; larger shifts have more wealth, so those that are
+    left are the smallest.
+    """
+
+    arms: NDArray[np.int64]  # (n)
+    shifts: NDArray[np.float64]  # (R), increasing; beyond the indifference zone, where there is one
+    on_leaders: NDArray[np.float64]  # (n, G, R), by bet: the wealth of the bets on averages of leaders
+    on_pair: NDArray[np.float64]  # (n, B, R), by bet: that of the bets on the one arm; B is 0 without bets on pairs
+    risked: NDArray[np.float64]  # (n): q, as in `Leaders`
+    n_left: NDArray[np.int64]  # (n): how many of the shifts are left
+    sums: NDArray[np.float64]  # (K): of the scaled rewards, by arm
+    place: NDArray[np.int64]  # (K): scratch, the place of an arm among the leaders
+    firsts: NDArray[np.float64]  # (2, FIRST + 1): scratch, rewards and sums of the first leaders, added up
+    totals: NDArray[np.float64]  # (n, 2, R): the wealth on leaders summed over the bets, before a round and after it
+    pair_totals: NDArray[np.float64]  # (n, 2, R): the same on the pair
+
+
+def new_inquiry(
+    n_arms: int,
+    arms: NDArray[np.int64],
+    shifts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    pair_weights: NDArray[np.float64],
+) -> Inquiry:
+    """The wealth before the first round, with these weights of the bets."""
+    n, R = arms.size, shifts.size
+    return Inquiry(
+        arms=arms,
+        shifts=shifts,
+        on_leaders=np.tile(weights[:, None], (n, 1, R)),
+        on_pair=np.tile(pair_weights[:, None], (n, 1, R)),
+        risked=np.zeros(n),
+        n_left=np.full(n, R),
+        sums=np.zeros(n_arms),
+        place=np.zeros(n_arms, dtype=np.int64),
+        firsts=np.zeros((2, FIRST + 1)),
+        totals=np.ones((n, 2, R)),
+        pair_totals=np.full((n, 2, R), min(1.0, pair_weights.sum())),
     )
 
 

@@ -136,11 +136,7 @@ class EliminationGame(Game):
         """How much better than `best` any arm can still be, with probability at least ``1 - delta``, at all times."""
         best = self.best
         smallest = self.evidence.smallest_lead_bound(best, [arm for arm in self.candidates if arm != best])
-        if smallest is None:
-            return None
-        # A game that has ended so has shown epsilon, perhaps with more of delta than its bounds have.
-        most = self.guarantee.epsilon if self._reason == Reason.WITHIN_EPSILON else np.inf
-        return float(min(max(0.0, -smallest), most))
+        return None if smallest is None else float(max(0.0, -smallest))
 
     def lead_seen(self, a: int, b: int) -> float:
         """By how much arm a is ahead of arm b on the rounds that both shared."""

@@ -61,7 +61,11 @@ class Evidence(ABC):
         return None
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float | None:
-        """The smallest of the bounds for the leads of arm a over others, each at the level of one test."""
+        """A lower bound for the lead of arm a over the best arm, if that is one of the others: a regret bound, negated.
+
+        It holds at all times, whichever arm a is, together with the eliminations. Here the smallest of the bounds for
+        leads over the others, each at the level of one test.
+        """
         bounds = [self.lead_bound(a, b, simultaneous=False) for b in others]
         known = [bound for bound in bounds if bound is not None]
         return min(known, default=np.inf) if len(known) == len(bounds) else None

@@ -1,5 +1,7 @@
 """The rewards of a game so far: what was queried, and nothing else."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +41,10 @@ class Stretch:
         if self.room:
             self._rows = self._rows[: self.n_rounds].copy()
 
+    def rows(self, after: int) -> NDArray[np.float64]:
+        """The rewards of its rounds after the first so many, a column for each arm."""
+        return self._rows[after : self.n_rounds]
+
     def of(self, arm: int) -> NDArray[np.float64]:
         """The rewards of an arm."""
         return self._rows[: self.n_rounds, int(np.searchsorted(self.arms, arm))]
@@ -55,6 +61,21 @@ class History:
     def nbytes(self) -> int:
         """The memory that is taken."""
         return sum(stretch.nbytes for stretch in self._stretches)
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds whose rewards are kept."""
+        return sum(stretch.n_rounds for stretch in self._stretches)
+
+    def blocks(self, after: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+        """The rounds after the first so many: how many went before, the arms that were queried, and their rewards."""
+        begun = 0
+        for stretch in self._stretches:
+            end = begun + stretch.n_rounds
+            if end > after:
+                first = max(begun, after)
+                yield first, stretch.arms, stretch.rows(first - begun)
+            begun = end
 
     def add(self, rows: NDArray[np.float64]) -> None:
         """Take the rounds that were just played, as whole rows: those of arms that had left are not kept."""

@@ -1,47 +1,46 @@
 """The sharper comparison for bounded rewards: betting on the leaders so far."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import ENDED, QUERIED, ROUNDS, WITHIN_EPSILON
+from bestarm.board import ENDED, GOING_ON, QUERIED, ROUNDS, WITHIN_EPSILON
 from bestarm.checks import check_bounds, check_count, check_share
 from bestarm.comparisons.betting import Betting
 from bestarm.comparisons.evidence import TRIED, UNIT, Evidence, Goal, Role, bounded, first_round
-from bestarm.comparisons.lead_bounds import LeadBounds
+from bestarm.comparisons.inquiries import SHIFTS, Inquiries
 from bestarm.comparisons.wealth import WealthEvidence, growth_of_bets
 from bestarm.values import shortest_call
-from bestarm.wagers import COLUMNS, RENEWAL, Wealth, WealthRule, new_leaders, new_purse
+from bestarm.wagers import COLUMNS, RENEWAL, Wealth, WealthRule, new_course, new_leaders, new_purse, with_room
 
 # Chosen with some 250 others on 32 score tables, where the optimum is flat.
 BETS: NDArray[np.float64] = 0.95 * 0.5 ** np.arange(8.0)
 WEIGHTS: NDArray[np.float64] = BETS**0.6 / (BETS**0.6).sum()
 SIZES = np.array([1, 2, 4, 8, 16])  # of the averages of leaders
 PAIRS = 1 / 20  # the share of the wealth in bets on pairs
-LEADS = 1 / 50  # the share of delta for what is said about leads
 FEW_ARMS = 100  # up to which bets on pairs cost little beside an evaluation
 
 
 class LeaderEvidence(WealthEvidence):
-    """The wealth of bets on averages of the leaders, and of bets on pairs beside it where there are any.
-
-    Bounds for leads are statements about pairs, for which a share of delta is kept.
-    """
+    """The wealth of bets on averages of the leaders, and of bets on pairs beside it where there are any."""
 
     def __init__(self, n_arms: int, betting: Betting, goal: Goal, pairs: float) -> None:
         self._pairs = pairs
-        super().__init__(n_arms, betting, goal._replace(delta=(1.0 - LEADS) * goal.delta))
-        self._log_union = float(np.log(n_arms - 1) - np.log(goal.delta))
+        self._goal = goal
+        super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
-        self._bounds = LeadBounds(self.history, betting.scale, betting.pool)
+        self.course = new_course(n_arms, BETS.size)
+        epsilon = goal.epsilon * betting.scale
+        self._regret = Inquiries(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
+        self._near = Inquiries(self, np.array([epsilon]))
 
     def _rule(self, goal: Goal) -> WealthRule:
-        if self._pairs > 0.0:
-            self.share = self._pairs
-            return super()._rule(goal)
-        return super()._rule(goal)._replace(threshold=1.0 / goal.delta, single=1.0, paired=False)
+        self.share = self._pairs or 1.0
+        rule = super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0)
+        return rule if self._pairs > 0.0 else rule._replace(threshold=1.0 / goal.delta, single=1.0, paired=False)
 
     def _state(self) -> Wealth:
         if self._pairs > 0.0:
@@ -52,23 +51,25 @@ class LeaderEvidence(WealthEvidence):
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
         self._part_with_withdrawn()
-        if self.rule.paired or self.rule.epsilon == 0.0:
-            return super().play(rows)
         used = 0
-        while used < len(rows):  # pairs are looked at when the leaders are renewed
-            block = rows[used : used + max(1, int(self.leaders.counts[RENEWAL] - self.board.tally[ROUNDS] - 1))]
-            played = super().play(block)
+        while used < len(rows) and (played := super().play(rows[used:])):
             used += played
-            if played < len(block):
-                break
-            self._end_within_epsilon()
+            if self._goal.epsilon > 0.0 and self._just_renewed():
+                self._end_within_epsilon()
         return used
 
     def _play(self, rows: NDArray[np.float64]) -> int:
-        """Play rounds in which no bet wakes."""
+        """Play rounds in which no bet wakes; with epsilon, up to the next renewal of the leaders."""
         from bestarm.kernels import race_leaders
 
-        return int(race_leaders(rows, self.board, self.leaders, *self.state, self.rule))
+        self.course = with_room(self.course)
+        return int(race_leaders(rows, self.board, self.leaders, self.course, *self.state, self.rule))
+
+    def _just_renewed(self) -> bool:
+        """Whether the leaders were renewed after the last round: a game that is told anew looks in the same rounds."""
+        n_entries = self.course.n_entries[0]
+        last = self.course.first_rounds[n_entries - 1] if n_entries > 0 else 0
+        return bool(last == self.board.tally[ROUNDS] + 1)
 
     def _part_with_withdrawn(self) -> None:
         """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""
@@ -78,7 +79,8 @@ class LeaderEvidence(WealthEvidence):
         columns, queried = leaders.arms[: leaders.counts[COLUMNS]], board.arms[: board.tally[QUERIED]]
         if board.tally[ROUNDS] > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
             renewal = leaders.counts[RENEWAL]
-            renew_leaders(board.tally[ROUNDS], board, leaders, self.rule.zone)
+            self.course = with_room(self.course)
+            renew_leaders(board.tally[ROUNDS], board, leaders, self.course, self.rule.zone)
             leaders.counts[RENEWAL] = min(renewal, leaders.counts[RENEWAL])  # 0 where somebody fails in the next round
 
     def _end_within_epsilon(self) -> None:
@@ -87,21 +89,21 @@ class LeaderEvidence(WealthEvidence):
         queried = slice(board.tally[QUERIED])
         arms, means = board.arms[queried], board.means[queried]
         candidates = np.flatnonzero(board.bar[queried] == 0.0)
-        if candidates.size < 2 or (board.bar == 0.0).sum() > candidates.size:  # decided, or somebody was withdrawn
-            return
-        leader = arms[candidates[np.argmax(means[candidates])]]
-        epsilon = self.rule.epsilon / self.rule.scale
-        if all(self.lead_bound(leader, arm, False) >= -epsilon for arm in arms[candidates] if arm != leader):
+        if candidates.size < 2 or board.tally[ENDED] != GOING_ON or (board.bar == 0.0).sum() > candidates.size:
+            return  # it has ended, or somebody was withdrawn
+        leader = int(arms[candidates[np.argmax(means[candidates])]])
+        others = [arm for arm in arms[candidates].tolist() if arm != leader]
+        if self._near.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
             board.tally[ENDED] = WITHIN_EPSILON
 
-    def _lead_bound(self, a: int, b: int, simultaneous: bool, most: float = np.inf) -> float:
-        """A lower confidence bound for the lead of arm a over arm b, from sums over the rounds that they shared.
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
+        """By how much, at most, arm a is worse than the best arm if that is one of the others: minus that."""
+        return -self._regret.largest_shift(a, others) / self.rule.scale
 
-        At level ``LEADS delta / (K - 1)``, which leaves the eliminations theirs; ``simultaneous`` as a statement of its
-        own, at ``delta / (K (K - 1))``.
-        """
-        share = 1.0 / self.board.arms.size if simultaneous else LEADS
-        return self._bounds.lower(a, b, self._log_union - float(np.log(share)))
+    @property
+    def _log_threshold(self) -> float:
+        """Of the wealth on a single pair, for bounds that are a statement of their own: level ``delta / (K - 1)``."""
+        return float(np.log(self.board.arms.size - 1) - np.log(self._goal.delta))
 
     def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
         """In which round the expected wealth of bets on independent differences with the leader would be enough."""
@@ -132,10 +134,13 @@ class LeaderBetting:
     arm ``i``, and ``y`` is 0 (on a pool the largest mean that is left for ``Y``). The leaders, how many of them (1, 2,
     4, 8 or 16), and ``lambda`` are chosen before the round from earlier ones, for each arm and each of eight bets, and
     a small share of the wealth is spread over the bets again in each round. Arm ``i`` is out when the wealth against it
-    reaches ``1 / (0.98 delta)``; the rest of delta is for what is said about leads (regret bounds, and epsilon without
-    bets on pairs). A share of the wealth, ``pairs``, is in bets on single pairs as in `Betting`: they find the arm that
-    beats another one of which it is nearly a copy. Elimination margins are logarithms of wealth over threshold; ``by``
-    is the opponent with the most wealth on pairs, without these the leader.
+    reaches ``1 / delta``. A share of the wealth, ``pairs``, is in bets on single pairs as in `Betting`: they find the
+    arm that beats another one of which it is nearly a copy. Elimination margins are logarithms of wealth over
+    threshold; ``by`` is the opponent with the most wealth on pairs, without these the leader.
+
+    How much better than the leader any arm can still be (``regret_bound``, and with it ``epsilon``) is read off the
+    same wealth, made again as if the leader were worse: no part of delta is given up for it. With epsilon, games look
+    whether they can end when the leaders are renewed. ``lead_bound`` and ``intervals`` are those of `Betting`.
 
     **Guarantee.** Rounds independent and identically distributed (or, with ``pool``, a uniformly random order of its
     items), rewards within the bounds, one best arm: with probability at least ``1 - delta`` the best arm is never out.

@@ -33,14 +33,14 @@ class WealthEvidence(Evidence):
 
     def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
         super().__init__(n_arms)
-        self._betting = betting
+        self.betting = betting
         self.criterion = criterion
         self.rule = self._rule(goal)
         self.state = self._state()
         self.history = History(self.board)
 
     def _rule(self, goal: Goal) -> WealthRule:
-        betting, scale, others = self._betting, self._betting.scale, self.board.arms.size - 1
+        betting, scale, others = self.betting, self.betting.scale, self.board.arms.size - 1
         return WealthRule(
             keep=float(goal.keep),
             zone=goal.indifference_zone * scale,
@@ -55,7 +55,7 @@ class WealthEvidence(Evidence):
         )
 
     def _state(self) -> Wealth:
-        n_arms, betting = self.board.arms.size, self._betting
+        n_arms, betting = self.board.arms.size, self.betting
         bets, weights = np.array(betting.bets), np.array(betting.weights)
         return Wealth(
             sums=np.zeros((n_arms, n_arms)),
@@ -101,7 +101,7 @@ class WealthEvidence(Evidence):
 
     def _rounds_until_waking(self) -> int:
         """How many rounds may be played before the next bet wakes, after waking those whose round is next."""
-        if self._betting.reserve == 0.0:
+        if self.betting.reserve == 0.0:
             return FOREVER
         next_round = int(self.board.tally[ROUNDS]) + 1
         while (following := self._next_sleeper()).round <= next_round:
@@ -109,11 +109,11 @@ class WealthEvidence(Evidence):
         return following.round - next_round
 
     def _next_sleeper(self) -> Sleeper:
-        n_awake = self.state.purse.bets.size - len(self._betting.bets)
-        return sleeper(min(self._betting.bets), self._betting.reserve, n_awake + 1)
+        n_awake = self.state.purse.bets.size - len(self.betting.bets)
+        return sleeper(min(self.betting.bets), self.betting.reserve, n_awake + 1)
 
     def _wake(self, bet: Sleeper) -> None:
-        left = asleep(self._betting.reserve, self.state.purse.bets.size - len(self._betting.bets) + 1)
+        left = asleep(self.betting.reserve, self.state.purse.bets.size - len(self.betting.bets) + 1)
         self._change_purses(partial(with_bet, bet=bet.bet, weight=bet.weight, asleep=left))
 
     def leader(self, candidates: Sequence[int]) -> int | None:
@@ -152,11 +152,16 @@ class WealthEvidence(Evidence):
         """A bound, of which nobody needs to know by how much it is above the most."""
         differences, K = self._differences(a, b), self.board.arms.size
         if differences.size == 0:
-            return -1.0 / self._betting.scale
-        if differences.size == self._betting.pool:
+            return -1.0 / self.betting.scale
+        if differences.size == self.betting.pool:
             return float(differences.mean())
-        log_threshold = np.log(self.rule.threshold) + (np.log(K) if simultaneous else 0.0)
-        return self._betting.lower_bound(differences, float(log_threshold), most)
+        log_threshold = self._log_threshold + (np.log(K) if simultaneous else 0.0)
+        return self.betting.lower_bound(differences, float(log_threshold), most)
+
+    @property
+    def _log_threshold(self) -> float:
+        """Of the wealth on a single pair."""
+        return float(np.log(self.rule.threshold))
 
     def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
         """In which round the expected wealth of bets on independent differences would be enough.
@@ -165,7 +170,7 @@ class WealthEvidence(Evidence):
         arm. From a pool of ``M`` items the lead against what is left grows like ``M / (M - s)`` in round ``s``, and the
         evidence like its square: ``n`` rounds are worth ``n M / (M - n)`` independent ones.
         """
-        bets = mixture(np.array(self._betting.bets), np.array(self._betting.weights), self._betting.reserve, LONGEST)
+        bets = mixture(np.array(self.betting.bets), np.array(self.betting.weights), self.betting.reserve, LONGEST)
         growth = growth_of_bets(ahead, behind, shift, self.rule, bets.bets)
         logs = np.log(bets.weights)[:, None] + growth[:, None] * TRIED
         rounds = first_round(np.logaddexp.reduce(logs, axis=0) >= np.log(self.rule.threshold))

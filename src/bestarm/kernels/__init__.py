@@ -1,5 +1,6 @@
 """The compiled inner loops."""
 
+from bestarm.kernels.asking import ask_again
 from bestarm.kernels.base import affine, all_within, let_leave
 from bestarm.kernels.bets import log_wealth, quick_log_wealth
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
@@ -13,6 +14,7 @@ from bestarm.kernels.wealth import race_wealth
 __all__ = [
     "affine",
     "all_within",
+    "ask_again",
     "convex_sign",
     "let_leave",
     "log_wealth",

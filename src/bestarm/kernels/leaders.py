@@ -13,14 +13,13 @@ from bestarm.kernels.bets import IMPOSSIBLE
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.moments import begin_round
 from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
-from bestarm.wagers import COLUMNS, RENEWAL, SEEN, SQUARES, VARIANCE
+from bestarm.wagers import COLUMNS, FIRST, RENEWAL, SEEN, SQUARES, VARIANCE
 
 SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
 REACH = 4.0  # bets are at most so many standard errors: they shrink, and every lead is found
 GROWTH = 0.02  # the leaders are renewed when the rounds have grown by this share
 PRIOR = 3.0  # rounds that variances are believed to have been seen in before the first
 PRIOR_VARIANCE = 0.25  # of a difference in them
-FIRST = 17  # columns that are in order: the largest average is of 16, and an arm is left out of its own
 EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arithmetic slow
 SAME = 1e-12  # averages whose values differ by less are equally good, and the smaller is taken
 
@@ -47,7 +46,7 @@ def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reach(t, risked, variance):  # type: ignore[no-untyped-def]
+def largest_bet(t, risked, variance):  # type: ignore[no-untyped-def]
     """The largest bet of a round before which ``t - 1`` were seen: ``4 / sqrt(t (q + 3 V) / (t - 1 + 3))``."""
     return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
 
@@ -75,7 +74,7 @@ def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
     """One round of all bets; then a share of the wealth is spread over them, and what was risked is counted."""
     V, share, total = leaders.pooled[VARIANCE], SHARE / t, leaders.reach
     for c in range(n):
-        leaders.reach[c] = _reach(t, leaders.risked[c], V)
+        leaders.reach[c] = largest_bet(t, leaders.risked[c], V)
     for k in range(leaders.bets.size):
         _bet(k, t, n, leaders, rule)
     for c in range(n):
@@ -203,7 +202,7 @@ def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
     seen, V = max(1.0, float(leaders.counts[SEEN])), leaders.pooled[VARIANCE]
     n_sizes = _averages_ahead(leaders.sums, n, leaders.sizes, leaders.against)
     for c in range(n):
-        reach = _reach(t + 1.0, leaders.risked[c], V)
+        reach = largest_bet(t + 1.0, leaders.risked[c], V)
         for k in range(leaders.bets.size):
             bet, best = min(leaders.bets[k], reach), -np.inf
             leaders.choice[k, c] = -1
@@ -220,7 +219,23 @@ def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def renew_leaders(t, board, leaders, zone):  # type: ignore[no-untyped-def]
+def _enter(t, n, leaders, course):  # type: ignore[no-untyped-def]
+    """Note in the course of the game what is bet on after round ``t``; there is room for it."""
+    entry = course.n_entries[0]
+    course.first_rounds[entry], course.variances[entry] = t + 1, leaders.pooled[VARIANCE]
+    course.leaders[entry] = -1
+    course.choice[entry] = -1
+    for c in range(n):
+        arm = leaders.arms[c]
+        if c < FIRST:
+            course.leaders[entry, c] = arm
+        for k in range(leaders.bets.size):
+            course.choice[entry, k, arm] = leaders.choice[k, c]
+    course.n_entries[0] += 1
+
+
+@compiled
+def renew_leaders(t, board, leaders, course, zone):  # type: ignore[no-untyped-def]
     """Put the columns in order after round ``t``, without arms that left, and choose for the rounds that come.
 
     Arms that fail in the round that comes next stay until it is over: who fails must not change what was bet on.
@@ -232,6 +247,7 @@ def renew_leaders(t, board, leaders, zone):  # type: ignore[no-untyped-def]
     _move_columns(n, leaders)
     leaders.pooled[VARIANCE] = (leaders.pooled[SQUARES] + PRIOR * PRIOR_VARIANCE) / (t - 1.0 + PRIOR)
     _choose(t, n, leaders, zone)
+    _enter(t, n, leaders, course)
     leaders.counts[RENEWAL] = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
@@ -261,13 +277,16 @@ def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore[no-untyped-def]
-    """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used."""
+def race_leaders(rows, board, leaders, course, sums, purse, near, rule):  # type: ignore[no-untyped-def]
+    """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used.
+
+    The game also stops when there is no room left in its course, and, if the rule says so, at each renewal.
+    """
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, leaders.total
     places = (arms, bar, sums, deviation)
     for r in range(rows.shape[0]):
-        if not may_go_on(tally, limits):
+        if not may_go_on(tally, limits) or course.n_entries[0] == course.first_rounds.size:
             return r
         t = begin_round(rows, r, tally, arms, means, deviation)
         bet_on_leaders(rows, r, t, leaders, rule)
@@ -283,5 +302,7 @@ def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore
             end_round(board, sums, near, rule, t, found)
         if found or t + 1 >= leaders.counts[RENEWAL]:
             leaders.failing[:] = False
-            renew_leaders(t, board, leaders, rule.zone)
+            renew_leaders(t, board, leaders, course, rule.zone)
+            if rule.pause:
+                return r + 1
     return rows.shape[0]

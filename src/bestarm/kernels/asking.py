@@ -1,0 +1,145 @@
+"""The bets on leaders made again, as if one arm were worse than the arm that they are against.
+
+Letters as in `bestarm.kernels.leaders`. The leader that is asked about is in an average of ``m`` leaders with weight
+``pi = 1 / m`` or not at all; if it is worse by a shift ``rho``, the null mean of ``Y`` is lower by ``pi rho``.
+"""
+
+import numpy as np
+
+from bestarm.kernels.bets import IMPOSSIBLE, null_mean
+from bestarm.kernels.compiling import compiled, inlined
+from bestarm.kernels.leaders import EXHAUSTED, SHARE, largest_bet
+from bestarm.wagers import FIRST
+
+NOBODY = FIRST + 1  # the place of arms that are not among the first leaders
+
+
+@compiled
+def _grow(a, k, n, wealth, totals, shifts, bet, gain, y, fall, cap, keep, spread):  # type: ignore[no-untyped-def]
+    """Multiply the wealth by ``1 + lambda (gain - y)`` for each of ``n`` shifts, with which the null mean ``y`` falls.
+
+    Before that, a share of the total before this round is spread. The total of this round grows by the wealth.
+    """
+    cut = bet * (1.0 + y) > cap  # then this bet is, for the smallest shifts at least
+    first, rise = 1.0 + bet * (gain - y), bet * fall
+    for s in range(n):
+        factor = first + rise * shifts[s]
+        if cut:
+            null = y - fall * shifts[s]
+            most = cap / (1.0 + null) if null > -1.0 else np.inf
+            factor = 1.0 + min(bet, most) * (gain - null)
+        grown = (keep * wealth[a, k, s] + spread * totals[a, 0, s]) * factor
+        wealth[a, k, s] = grown
+        totals[a, 1, s] += grown
+
+
+@compiled
+def _possible(n, y, fall, shifts):  # type: ignore[no-untyped-def]
+    """How many of the shifts, the smallest, leave a null mean that is possible."""
+    while n > 0 and y - fall * shifts[n - 1] < IMPOSSIBLE:
+        n -= 1
+    return n
+
+
+@compiled
+def _add_up_leaders(row, column_of, leaders, sums, place, firsts, rule):  # type: ignore[no-untyped-def]
+    """Add up rewards and sums of the first leaders. One that is not in the row has failed: its reward is the worst."""
+    place[:] = NOBODY
+    for c in range(FIRST):
+        arm = leaders[c]
+        if arm < 0:
+            break
+        place[arm] = c
+        column = column_of[arm]
+        reward = 0.0 if column < 0 else (row[column] - rule.low) * rule.scale
+        firsts[0, c + 1] = firsts[0, c] + reward
+        firsts[1, c + 1] = firsts[1, c] + sums[arm]
+
+
+@inlined
+def _ahead(firsts, which, m, place, own):  # type: ignore[no-untyped-def]
+    """By how much the average of the first ``m`` leaders, an arm left out, is ahead of that arm."""
+    return (firsts[which, m] if place >= m else firsts[which, m + 1] - own) / m - own
+
+
+@inlined
+def _on_leaders(a, n, t, reward, rank, choice, entry, V, bets, weights, sizes, inquiry, rule):  # type: ignore[no-untyped-def]
+    """One round of the bets on leaders against an arm, for ``n`` shifts; how many of them leave a possible null.
+
+    ``rank`` is that of the leader asked about, the arm itself left out.
+    """
+    arms, shifts, wealth, _, risked, _, sums, place, firsts, totals, _ = inquiry
+    arm, squares = arms[a], 0.0
+    stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
+    reach = stretch * largest_bet(t, risked[a], V)
+    share = SHARE / (t - 1.0) if t > 2 else 0.0  # of what the round before has left
+    for s in range(n):
+        totals[a, 0, s] = totals[a, 1, s] if totals[a, 1, s] >= EXHAUSTED else 0.0
+        totals[a, 1, s] = 0.0
+    for k in range(bets.size):
+        h = choice[entry, k, arm]
+        bet, gain, y, fall = 0.0, 0.0, 0.0, 0.0
+        if h >= 0:
+            m = sizes[h]
+            bet, fall = min(stretch * bets[k], reach), stretch / m if rank < m else 0.0
+            gain = _ahead(firsts, 0, m, place[arm], reward)
+            y = null_mean(-rule.zone, rule.pool, t, _ahead(firsts, 1, m, place[arm], sums[arm]))
+            squares = gain * gain if k == 0 else squares
+        n = _possible(n, y, fall, shifts)
+        _grow(a, k, n, wealth, totals, shifts, bet, gain, y, fall, rule.cap, 1.0 - share, share * weights[k])
+    risked[a] += squares
+    return n
+
+
+@inlined
+def _on_pair(a, n, t, gain, behind, awake, asleep, bets, inquiry, rule):  # type: ignore[no-untyped-def]
+    """The same for the bets on the leader alone that are awake; nothing of their wealth is spread."""
+    _, shifts, _, wealth, _, _, _, _, _, _, totals = inquiry
+    stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
+    y = null_mean(-rule.zone, rule.pool, t, behind)
+    n = _possible(n, y, stretch, shifts)
+    for s in range(n):
+        totals[a, 1, s] = asleep
+    for k in range(awake):
+        _grow(a, k, n, wealth, totals, shifts, bets[k], gain, y, stretch, rule.cap, 1.0, 0.0)
+    return n
+
+
+@compiled
+def ask_again(rows, column_of, begun, entry, asked, course, leaders, mixture, inquiry, rule):  # type: ignore[no-untyped-def]
+    """Make the bets of further rounds again, for each shift by which the leader that is asked about may be worse.
+
+    ``rows`` are the rounds after the first ``begun``, in all of which the same arms were queried, with the column of
+    each arm or -1; ``entry`` is that of the course which holds in the first of them. ``leaders`` are the bets on
+    averages of leaders with their weights and sizes, ``mixture`` those on pairs.
+    """
+    bets, weights, sizes = leaders
+    arms, _, _, _, _, n_left, sums, place, firsts, totals, pair_totals = inquiry
+    first_rounds, first_leaders, choice, variances, n_entries = course
+    pair_bets, pair_weights, pair_rounds = mixture
+    awake, asleep = 0, 1.0
+    for r in range(rows.shape[0]):
+        t = begun + r + 1
+        while entry + 1 < n_entries[0] and first_rounds[entry + 1] <= t:
+            entry += 1
+        while awake < pair_bets.size and pair_rounds[awake] <= t:
+            asleep -= pair_weights[awake]
+            awake += 1
+        _add_up_leaders(rows[r], column_of, first_leaders[entry], sums, place, firsts, rule)
+        for a in range(arms.size):
+            arm, n, leader = arms[a], n_left[a], place[asked]
+            if column_of[arm] < 0 or n == 0:
+                continue
+            reward = (rows[r, column_of[arm]] - rule.low) * rule.scale
+            if t > 1:
+                rank, V = leader - 1 if place[arm] < leader else leader, variances[entry]
+                n = _on_leaders(a, n, t, reward, rank, choice, entry, V, bets, weights, sizes, inquiry, rule)
+            if rule.paired and column_of[asked] >= 0:
+                gain = (rows[r, column_of[asked]] - rows[r, column_of[arm]]) * rule.scale
+                n = _on_pair(a, n, t, gain, sums[asked] - sums[arm], awake, asleep, pair_bets, inquiry, rule)
+            while n > 0 and rule.single * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
+                n -= 1
+            n_left[a] = n
+        for arm in range(column_of.size):
+            if column_of[arm] >= 0:
+                sums[arm] += (rows[r, column_of[arm]] - rule.low) * rule.scale
