@@ -4,7 +4,7 @@ Four kinds of bets: on every pair of arms (`Purse`), on averages of the leaders 
 arm (`Rivals`), and on combinations of arms that are learned (`Folio`).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,8 +220,17 @@ def with_room(course: Course) -> Course:
     """The same course with room for at least one more entry."""
     if course.n_entries[0] < course.first_rounds.size:
         return course
-    *by_entry, n_entries = course
-    return Course(*(np.concatenate([part, np.full_like(part, -1)]) for part in by_entry), n_entries)
+    return Course(
+        first_rounds=_twice(course.first_rounds),
+        leaders=_twice(course.leaders),
+        choice=_twice(course.choice),
+        variances=_twice(course.variances),
+        n_entries=course.n_entries,
+    )
+
+
+def _twice(part: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([part, np.zeros_like(part)])
 
 
 class Inquiry(NamedTuple):
