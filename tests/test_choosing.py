@@ -12,13 +12,14 @@ from bestarm.comparisons import (
     Betting,
     ConvexBernstein,
     EmpiricalBernstein,
+    LeaderBetting,
     Portfolio,
     StudentMixture,
 )
 from small_race import run, share
 
 CHOSEN: dict[str, tuple[dict[str, Any], Any]] = {
-    "default": ({}, PairwiseBAI(0.05, comparison=Betting(pool=500))),
+    "default": ({}, PairwiseBAI(0.05, comparison=LeaderBetting(pool=500))),
     "other bounds": (
         {"comparison": Betting(), "bounds": (-1, 2)},
         PairwiseBAI(0.05, comparison=Betting((-1, 2), pool=500)),

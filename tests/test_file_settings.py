@@ -36,7 +36,7 @@ OPTIONAL = ("format", "reason", "source", "max_evaluations", "rounds_in_flight",
 
 def test_a_setting_that_is_missing_has_its_default(tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
-    begun = run(store=store, max_evaluations=30)
+    begun = run(store=store, max_evaluations=30, comparison=Betting())
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.executemany("DELETE FROM settings WHERE name = ?", [(name,) for name in OPTIONAL])
     plain = settings_of(store)["algorithm"]
@@ -46,7 +46,7 @@ def test_a_setting_that_is_missing_has_its_default(tmp_path: Path) -> None:
     edit(store, "algorithm", plain)
     assert bestarm.load_result(store).to_records() == begun.to_records()
     assert bestarm.load_result(store).settings.algorithm == begun.settings.algorithm
-    assert run(store=store).to_json() == run().to_json()
+    assert run(store=store).to_json() == run(comparison=Betting()).to_json()
 
 
 @pytest.mark.parametrize("given", [{}, {"comparison": Betting()}])
@@ -64,8 +64,8 @@ def test_a_race_from_before_bets_could_sleep_goes_on_without_them(given: dict[st
 
 def test_a_race_with_bets_that_sleep_keeps_them(tmp_path: Path) -> None:
     for budget in (30, 60, 5000):
-        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget)
-    assert result.to_json() == run(max_evaluations=5000).to_json()
+        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget, comparison=Betting())
+    assert result.to_json() == run(max_evaluations=5000, comparison=Betting()).to_json()
     assert bestarm.load_result(tmp_path / "race.sqlite").settings == result.settings
     assert result.settings.algorithm.comparison == Betting(pool=result.settings.n_items)
 

@@ -237,7 +237,7 @@ def test_the_page_says_what_is_guaranteed_and_assumed(case: str) -> None:
 
 def test_the_page_says_the_settings_so_that_the_race_can_be_repeated() -> None:
     plain = {
-        "rule": "PairwiseBAI with Betting",
+        "rule": "PairwiseBAI with LeaderBetting",
         "delta": "0.05",
         "items": "400 in random order",
         "target": "items",

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import bestarm
 from bestarm.algorithms import HoeffdingRace, PairwiseBAI
-from bestarm.comparisons import Betting, EmpiricalBernstein, StudentMixture
+from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, StudentMixture
+from bestarm.comparisons.leader_betting import BETS, PAIRS, WEIGHTS
 from bestarm.report.page import page
 from bestarm.report.pairing import pairing
 
@@ -39,15 +40,18 @@ def slow_rounds(rule: PairwiseBAI, ahead: list[float], behind: list[float], shif
     """The round in which the expected course of the test crosses, round by round."""
     lead = statistics.fmean(ahead) - statistics.fmean(behind) + shift
     test = rule.comparison
+    if isinstance(test, Betting):
+        bets, weights, threshold = test.bets, test.weights or (), (n_arms - 1) / rule.delta
+    elif isinstance(test, LeaderBetting):  # without what the bets on pairs add, and without their share of the wealth
+        bets, weights, threshold = tuple(BETS), tuple(WEIGHTS), 1 / ((1 - PAIRS) * rule.delta)
     for n in range(2, 10**6):
-        if isinstance(test, Betting):
+        if isinstance(test, Betting | LeaderBetting):
             if n == 2:
                 growth = [
-                    statistics.fmean(math.log(1 + bet * (a - b + shift)) for a in ahead for b in behind)
-                    for bet in test.bets
+                    statistics.fmean(math.log(1 + bet * (a - b + shift)) for a in ahead for b in behind) for bet in bets
                 ]
-            wealth = sum(w * math.exp(n * rate) for w, rate in zip(test.weights or (), growth, strict=True))
-            if wealth >= (n_arms - 1) / rule.delta:
+            wealth = sum(w * math.exp(n * rate) for w, rate in zip(weights, growth, strict=True))
+            if wealth >= threshold:
                 return n
         else:
             slopes, offsets = test.boundary(np.array([float(n)]), n_arms, rule.delta)  # type: ignore[attr-defined]
@@ -62,6 +66,7 @@ RULES: dict[str, PairwiseBAI] = {
     "student looks at once": PairwiseBAI(0.05, comparison=StudentMixture(min_rounds=2)),
     "student with a zone": PairwiseBAI(0.1, indifference_zone=0.2),
     "betting": PairwiseBAI(0.05, comparison=Betting()),
+    "betting on leaders": PairwiseBAI(0.05, comparison=LeaderBetting()),
     "bernstein": PairwiseBAI(0.1, comparison=EmpiricalBernstein()),
 }
 
@@ -76,7 +81,7 @@ def test_two_arms_are_told_apart_in_the_round_of_the_slow_reference(name: str, s
     result = raced(table, algorithm=rule)
     behind, ahead = result.scores.T.tolist()
     slow = slow_rounds(rule, ahead, behind, rule.indifference_zone, 2)
-    assert len(ahead) <= 64 or not isinstance(rule.comparison, Betting)  # more are taken in groups
+    assert len(ahead) <= 64 or not isinstance(rule.comparison, Betting | LeaderBetting)  # more are taken in groups
     found = pairing(result)
     assert 2 * slow <= found.without <= 2 * STEP * slow + 2
     assert (found.at_least, found.with_pairing) == (False, result.n_evaluations)
@@ -91,7 +96,7 @@ def test_lower_is_better_and_groups_of_many_scores_change_next_to_nothing() -> N
     assert down.without == pytest.approx(up.without, rel=1e-12)
     result = raced(table, bounds=(0, 1))
     assert min(result.counts) > 100
-    rule = PairwiseBAI(0.05, comparison=Betting())
+    rule = PairwiseBAI(0.05, comparison=LeaderBetting())
     columns = [[x for x in column if not math.isnan(x)] for column in result.scores.T.tolist()]
     slow = [slow_rounds(rule, columns[2][: len(columns[k])], columns[k], 0.0, 3) for k in range(2)]
     assert sum(slow) + max(slow) == pytest.approx(up.without, rel=0.05)

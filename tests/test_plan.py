@@ -13,7 +13,7 @@ import bestarm
 from bestarm import Plan, plan
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, PoolArms, TableArms, UnpairedArms
-from bestarm.comparisons import Betting, StudentMixture
+from bestarm.comparisons import Betting, LeaderBetting, StudentMixture
 from bestarm.planning import FoundLead, PlannedRule, leads, planner, refining_plans
 from bestarm.planning.leads import found_leads, with_lead
 from bestarm.planning.races import Effort, PlannedRace
@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Matrix, dict[str, Any], PairwiseBAI]] = {
     "bounded": (
         bounded(1),
         {"bounds": (0, 1), "epsilon": 0.05},
-        PairwiseBAI(0.05, comparison=Betting(), epsilon=0.05),
+        PairwiseBAI(0.05, comparison=LeaderBetting(), epsilon=0.05),
     ),
     "indifference": (
         gaussian(2),
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[Matrix, dict[str, Any], PairwiseBAI]] = {
     "bounded list": (
         bounded(3),
         {"bounds": (0, 1), "n_items": 90},
-        PairwiseBAI(0.05, comparison=Betting(pool=90), max_rounds=90),
+        PairwiseBAI(0.05, comparison=LeaderBetting(pool=90), max_rounds=90),
     ),
 }
 

@@ -17,7 +17,14 @@ import pytest
 import bestarm
 from bestarm import Race, RaceResult
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.comparisons import Betting, ConvexBernstein, GaussianBernstein, Portfolio, StudentMixture
+from bestarm.comparisons import (
+    Betting,
+    ConvexBernstein,
+    GaussianBernstein,
+    LeaderBetting,
+    Portfolio,
+    StudentMixture,
+)
 from naive import Matrix
 
 Evaluate = Callable[[Any, Any], Any]
@@ -164,7 +171,7 @@ def test_a_pool_is_raced_with_the_usual_comparison_in_the_order_of_its_items(
     )
     order = [todo.item for todo in play(race, reads(rows))]
     rest = [item for item in range(400) if item not in order]  # never asked
-    comparison = StudentMixture(min_rounds=10) if bounds is None else Betting(bounds=bounds, pool=400)
+    comparison = StudentMixture(min_rounds=10) if bounds is None else LeaderBetting(bounds=bounds, pool=400)
     _, expected = reference(
         PairwiseBAI(0.01, comparison=comparison, epsilon=0.02), rows[order + rest], rounds_in_flight
     )
@@ -179,7 +186,7 @@ def test_the_race_ends_before_it_would_ask_for_more_than_the_budget(
     max_evaluations: int, rounds_in_flight: int
 ) -> None:
     rows = bounded_rows(2)
-    _, expected = reference(PairwiseBAI(comparison=Betting()), rows, rounds_in_flight, max_evaluations)
+    _, expected = reference(PairwiseBAI(comparison=LeaderBetting()), rows, rounds_in_flight, max_evaluations)
     result = run(
         reads(rows),
         items=iter(range(400)),

@@ -17,7 +17,7 @@ from rich.console import Console
 
 import bestarm
 from bestarm.algorithms import LUCB, Game, PairwiseBAI
-from bestarm.comparisons import Betting, GaussianBernstein, StudentMixture
+from bestarm.comparisons import GaussianBernstein, LeaderBetting, StudentMixture
 from bestarm.inputs.texts import name_of
 from bestarm.report import live
 from bestarm.report.figure import lead_history
@@ -74,7 +74,7 @@ def race_table(table: Table, calls: list[tuple[str, int]] | None = None, **more:
     return race(evaluate, NAMES[: table.shape[1]], range(len(table)), **more)
 
 
-BETTING, STUDENT = Betting(bounds=(0, 1), pool=3000), StudentMixture(min_rounds=10)
+BETTING, STUDENT = LeaderBetting(bounds=(0, 1), pool=3000), StudentMixture(min_rounds=10)
 LOWER = {"bounds": None, "lower_is_better": True, "epsilon": 0.01}
 CASES: dict[str, tuple[dict[str, Any], PairwiseBAI, Callable[[Table], Table]]] = {
     "bounded": ({}, PairwiseBAI(0.05, comparison=BETTING), lambda scores: scores),
@@ -135,10 +135,10 @@ def test_eliminations_bounds_and_intervals_are_those_of_a_game_fed_by_hand(case:
 
 def test_scores_of_rounds_in_flight_are_kept_and_not_counted() -> None:
     result = race(rounds_in_flight=4)
-    assert [(out.arm, out.round) for out in result.eliminations] == [("low", 10), ("mid", 15)]
-    assert result.counts.tolist() == [10, 15, 15]
-    assert (~np.isnan(result.scores)).sum(axis=0).tolist() == [13, 15, 15]
-    assert result.n_evaluations == 13 * 3 + 5 * 2  # rounds 16 to 18 were asked before round 15 was counted
+    assert [(out.arm, out.round) for out in result.eliminations] == [("low", 9), ("mid", 14)]
+    assert result.counts.tolist() == [9, 14, 14]
+    assert (~np.isnan(result.scores)).sum(axis=0).tolist() == [12, 14, 14]
+    assert result.n_evaluations == 12 * 3 + 5 * 2  # rounds 15 to 17 were asked before round 14 was counted
 
 
 def test_an_algorithm_without_statistics_of_differences_knows_no_intervals() -> None:
@@ -210,17 +210,18 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "decided: zone": (
         lambda: race(indifference_zone=0.1),
-        f"{BEST[:-1]}, if the best leads by at least 0.1. {TOO[:-1]}, if the best leads by at least 0.1. {ORDER}",
+        f"{BEST[:-1]}, if the best leads by at least 0.1. {OPEN} 2 of 3 arms may be the best, none better than high by "
+        f"more than 0.11, {SURE}, if the best leads by at least 0.1. {MORE} {ORDER}",
     ),
     "decided: small delta": (
         lambda: race(delta=1e-6),
-        f"{BEST} {OPEN} 2 of 3 arms may be the best, none better than high by more than 0.00838, {SURE}. {MORE} "
+        f"{BEST} {OPEN} 3 of 3 arms may be the best, none better than high by more than 0.0215, {SURE}. {MORE} "
         f"{ORDER}".replace("0.95", "0.999999"),
     ),
     "within epsilon": (
         lambda: race(epsilon=0.5),
         f"high is within 0.5 of the best {HERE} {SURE}. {OPEN} 3 of 3 arms may be the best, none better than high by "
-        f"more than 0.465, {SURE}. {MORE} {ORDER}",
+        f"more than 0.422, {SURE}. {MORE} {ORDER}",
     ),
     "all items used": (
         lambda: race(items=range(3)),
@@ -249,7 +250,7 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "budget": (
         lambda: race(max_evaluations=11),
-        f"No answer: the budget ran out. {LEADS} {HERE} is high, mid or low, {BEATS} 0.997. {THESE} 3 of 3 arms may be "
+        f"No answer: the budget ran out. {LEADS} {HERE} is high, mid or low, {BEATS} 0.996. {THESE} 3 of 3 arms may be "
         f"the best, none better than high by more than 1, {SURE}. {ORDER}",
     ),
     "ran out of items": (
@@ -258,8 +259,8 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "interrupted": (
         lambda: race(failing({"high": 13}, KeyboardInterrupt())),
-        f"No answer: the race was interrupted. {LEADS} {HERE} is high or mid, {BEATS} 0.116. {THESE} 2 of 3 arms may "
-        f"be the best, none better than high by more than 0.119, {SURE}. {ORDER}",
+        f"No answer: the race was interrupted. {LEADS} {HERE} is high or mid, {BEATS} 0.0562. {THESE} 2 of 3 arms may "
+        f"be the best, none better than high by more than 0.0619, {SURE}. {ORDER}",
     ),
     "interrupted: at once": (lambda: race(failing({"mid": 1}, KeyboardInterrupt())), NOTHING),
     "decided: disqualified": (
@@ -310,12 +311,12 @@ DECIDED = f"""\
 {BEST}
 {TOO}
 {ORDER}
-40 evaluations in 15 rounds; evaluating everything would take 3,000: 98.7% saved.
+37 evaluations in 14 rounds; evaluating everything would take 3,000: 98.8% saved.
  arm    mean   items   behind
  ──────────────────────────────────────────────────────────────
- high    0.9      15            best
- mid     0.5      15      0.4   out in round 15, beaten by high
- low     0.2      10      0.7   out in round 10, beaten by high"""
+ high    0.9      14            best
+ mid     0.5      14      0.4   out in round 14, beaten by high
+ low     0.2       9      0.7   out in round 9, beaten by high"""
 UNDECIDED = f"""\
 No answer: the budget ran out. "low" leads. With probability at least 0.95 the best is low or mid, or the \
 best of all is high, which could not be evaluated{GAUSSIAN}.
@@ -348,10 +349,10 @@ def test_the_text_form_is_verdict_cost_and_table() -> None:
 def test_the_frame_has_one_row_per_arm_the_best_first() -> None:
     frame = race().to_frame()
     assert (frame.index.tolist(), frame.index.name) == (["high", "mid", "low"], "arm")
-    assert frame[["status", "n_items"]].to_numpy().tolist() == [["best", 15], ["out", 15], ["out", 10]]
+    assert frame[["status", "n_items"]].to_numpy().tolist() == [["best", 14], ["out", 14], ["out", 9]]
     assert frame["mean"].tolist() == pytest.approx([0.9, 0.5, 0.2], rel=1e-12)
     assert frame["behind"].tolist() == pytest.approx([0.0, 0.4, 0.7], rel=1e-12)
-    assert frame.loc["low", ["left_in_round", "beaten_by"]].tolist() == [10, "high"]
+    assert frame.loc["low", ["left_in_round", "beaten_by"]].tolist() == [9, "high"]
     assert frame["failure"].isna().all()
 
 
@@ -468,11 +469,11 @@ def test_the_picture_shows_who_left_when_and_the_lead() -> None:
     above, below = race().plot().axes
     assert [label.get_text() for label in above.get_yticklabels()] == ["high", "mid", "low"]
     ends = [collection.get_paths()[0].vertices[-1].tolist() for collection in above.collections]
-    assert ends == [[15, 0], [15, 1], [10, 2]]
+    assert ends == [[14, 0], [14, 1], [9, 2]]
     assert [text.get_text() for text in above.texts] == ["beaten by high", "beaten by high"]
     assert below.get_title(loc="left") == "lead of high over its closest rival"
-    drawn = next(line for line in below.lines if len(line.get_xdata()) == 15)
-    np.testing.assert_allclose(np.asarray(drawn.get_ydata()), np.full(15, 0.4), rtol=1e-12)
+    drawn = next(line for line in below.lines if len(line.get_xdata()) == 14)
+    np.testing.assert_allclose(np.asarray(drawn.get_ydata()), np.full(14, 0.4), rtol=1e-12)
 
 
 ODD = ["$\\frac{", ":dog:", "long " * 60, "two\nlines", "$x$", "<b>", "[/red]", "[bold]"]
@@ -510,14 +511,14 @@ def test_the_display_shows_who_is_in_the_lead_and_what_is_spent() -> None:
     contest = bestarm.Race(list(LEVEL), items=range(1000), bounds=(0, 1))
     for number in range(1, 13):
         contest.ask()
-        contest.tell(number, {arm: LEVEL[arm] for arm in LEVEL if arm != "low" or number <= 10})
-    _, low, high = contest.state.game.lead(2, 1) or (0.0, 0.0, 0.0)
+        contest.tell(number, {arm: LEVEL[arm] for arm in LEVEL if arm != "low" or number <= 9})
+    bound = contest.state.game.regret_bound or 0.0
     lines = [" ".join(line.split()) for line in shown(contest).splitlines()]
-    assert lines[:2] == ["round 12", "evaluations 36 of 3,000"]
+    assert lines[:2] == ["round 12", "evaluations 35 of 3,000"]
     assert lines[3:] == [
-        "saved so far 3",
+        "saved so far 4",
         "still in 2 of 3: high and mid",
-        f"leader high, 0.4 ahead of mid ({low:.3g} to {high:.3g})",
+        f"leader high, 0.4 ahead of mid; no arm is better by more than {bound:.3g}",
     ]
 
 

@@ -19,12 +19,12 @@ from bestarm import Race, StoreError, load_result
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.algorithms.elimination import EliminationGame
 from bestarm.cli import app
-from bestarm.comparisons import ConvexBernstein
+from bestarm.comparisons import Betting, ConvexBernstein, LeaderBetting
+from bestarm.comparisons.evidence import Comparison
 from bestarm.inputs.plain import encode
 from bestarm.racing import sqlite_file, sqlite_limits, sqlite_store
 from bestarm.racing.sqlite_file import SCHEMA
-from bestarm.racing.sqlite_store import read_store
-from bestarm.racing.stored_values import MOST_WORK, check_work
+from bestarm.racing.stored_values import MOST_WORK, check_game, check_work
 from small_race import run, share
 
 
@@ -254,14 +254,16 @@ def test_settings_that_are_not_known_do_no_harm(store: Path) -> None:
 
 
 def test_a_comparison_of_very_many_terms_is_refused(store: Path) -> None:
-    settings = read_store(store).settings["algorithm"]
+    settings = encode(PairwiseBAI(comparison=Betting(pool=500)))
     settings["comparison"] |= {"bets": [0.5] * 100_000, "weights": None}
     put(store, "algorithm", settings)
     with pytest.raises(StoreError, match="its comparison has 100,000 terms, more than 100"):
         load_result(store)
 
 
-def test_very_many_arms_are_refused_before_they_take_memory(store: Path) -> None:
+@pytest.mark.parametrize("comparison", [Betting(pool=500), LeaderBetting(pool=500, pairs=0.05)])
+def test_very_many_arms_are_refused_before_they_take_memory(comparison: Comparison, store: Path) -> None:
+    put(store, "algorithm", encode(PairwiseBAI(comparison=comparison)))
     with closing(sqlite3.connect(store)) as connection, connection:
         (begun,) = connection.execute("SELECT count(*) FROM arms").fetchone()
         connection.executemany("INSERT INTO arms VALUES (?, ?)", ((k, f"arm {k}") for k in range(begun, 20_000)))
@@ -269,6 +271,16 @@ def test_very_many_arms_are_refused_before_they_take_memory(store: Path) -> None
         StoreError, match=r"20,000 arms with this comparison takes \d+\.\d GiB of memory: to show it .* give large=True"
     ):
         load_result(store)
+
+
+def test_very_many_arms_are_shown_where_nothing_is_kept_for_pairs(tmp_path: Path) -> None:
+    store, arms = tmp_path / "race.sqlite", range(3_000)
+    begun = run(lambda arm, item: arm / 3_000, arms=arms, store=store, max_evaluations=3_000)
+    assert begun.settings.algorithm.comparison == LeaderBetting(pool=500)
+    shown = load_result(store)
+    assert (shown.leader, shown.n_rounds, len(shown.candidates)) == ("2999", 1, 3_000)
+    with pytest.raises(ValueError, match=r"3,000 arms with this comparison takes 1\.8 GiB of memory"):
+        check_game(PairwiseBAI(comparison=Betting(pool=500)), 3_000)
 
 
 def test_very_many_arms_against_combinations_are_refused_before_they_take_time(store: Path) -> None:

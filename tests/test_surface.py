@@ -186,7 +186,7 @@ def test_results_races_and_games_are_printed_in_a_line() -> None:
     assert repr(run(max_evaluations=3)) == "<RaceResult budget: leader='high', 3 candidates, 3 evaluations, 1 round>"
     assert repr(ScoreTable(("a", "b"), ("x",), np.zeros((1, 2)))) == "<scores of 2 arms on 1 item>"
     settings = repr(run().settings)
-    assert settings.startswith("RaceSettings(algorithm=PairwiseBAI(comparison=Betting(pool=500)), items='pool'")
+    assert settings.startswith("RaceSettings(algorithm=PairwiseBAI(comparison=LeaderBetting(pool=500)), items='pool'")
     sim = bestarm.simulate(PairwiseBAI(), equicorrelated_arms(2, 0.9), repetitions=2)
     assert repr(sim).startswith("<Simulation of PairwiseBAI() on 2 arms: 2 games: ")
 

@@ -18,7 +18,7 @@ from pyarrow import parquet
 import bestarm
 from bestarm import RaceResult, ScoreTable, race_table, read_table
 from bestarm.algorithms import LUCB, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI
-from bestarm.comparisons import Betting, EmpiricalBernstein, Portfolio, StudentMixture
+from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, Portfolio, StudentMixture
 from bestarm.inputs.tables import score_table
 from naive import Matrix
 from statistics_helpers import contradicts
@@ -109,11 +109,12 @@ def test_settings_are_those_of_a_race(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("lower_is_better", [False, True])
 def test_bounds_of_the_table_are_its_smallest_and_largest_score(lower_is_better: bool) -> None:
     scores = made(1)
-    expected = in_own_range(raced(scores, bounds=(0.125, 0.875), lower_is_better=lower_is_better))
     assert (scores.min(), scores.max()) == (0.125, 0.875)
-    assert_same(race_table(scores, arms=NAMES, lower_is_better=lower_is_better), expected)
-    by_bets = race_table(scores, arms=NAMES, lower_is_better=lower_is_better, comparison=Betting())
-    assert_same(by_bets, expected)
+    tests: list[dict[str, Any]] = [{}, {"comparison": LeaderBetting()}, {"comparison": Betting()}]
+    for test in tests:
+        options: dict[str, Any] = {"lower_is_better": lower_is_better, **test}
+        expected = in_own_range(raced(scores, bounds=(0.125, 0.875), **options))
+        assert_same(race_table(scores, arms=NAMES, **options), expected)
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,10 @@ class WealthEvidence(Evidence):
 
     def lead(self, a: int, b: int) -> float:
         """The mean of arm a minus that of arm b (or its wins) over the rounds that the two shared; NaN without any."""
+        board = self.board
+        if self.criterion == "mean" and min(board.last_round[a], board.last_round[b]) >= board.tally[ROUNDS] > 0:
+            at_a, at_b = np.flatnonzero(board.arms == a), np.flatnonzero(board.arms == b)
+            return float(board.means[at_a[0]] - board.means[at_b[0]])
         differences = self._differences(a, b)
         return float(differences.mean()) if differences.size else np.nan
 

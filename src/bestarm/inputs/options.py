@@ -1,14 +1,14 @@
 """The options of a race: their names, their defaults, and the algorithm that they ask for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.algorithms.algorithm import check_algorithm
 from bestarm.checks import check_bounds, check_choice, check_count, check_delta, check_lead, is_real
-from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
+from bestarm.comparisons import Betting, Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.checks import check_adapts, check_comparison
 from bestarm.comparisons.evidence import Criterion
 from bestarm.comparisons.student_mixture import MIN_ROUNDS
@@ -154,10 +154,19 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
         return Wins(bounds, pool=pool)
     if options.comparison is None:
         gaussian = StudentMixture(min_rounds=MIN_ROUNDS if options.min_rounds is None else options.min_rounds)
-        return gaussian if bounds is None else Betting(bounds, pool=pool)
+        return gaussian if bounds is None else LeaderBetting(bounds, pool=pool)
     check_comparison(options.comparison)
     check_adapts(options.comparison)
     return options.comparison.adapted(bounds, pool)
+
+
+def as_chosen_then(algorithm: Algorithm, plain: Mapping[str, Any]) -> Algorithm:
+    """The algorithm of a race that goes on and whose test was chosen for it: by the version that it was begun with."""
+    now, then = getattr(algorithm, "comparison", None), plain.get("comparison")
+    by_pairs = isinstance(then, Mapping) and then.get("type") == "Betting"  # a file may hold anything
+    if isinstance(algorithm, PairwiseBAI) and isinstance(now, LeaderBetting) and by_pairs:
+        return replace(algorithm, comparison=Betting(now.bounds, pool=now.pool))
+    return algorithm
 
 
 def _check_min_rounds(options: Options, min_rounds: int) -> None:

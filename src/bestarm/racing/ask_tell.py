@@ -260,7 +260,7 @@ class Race(Generic[Arm]):
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
         before = check_stored(store, stored.settings)
-        begun = as_begun(self.state.settings, before, options.rounds_in_flight is None)
+        begun = as_begun(self.state.settings, before, options)
         if begun.algorithm != self.state.settings.algorithm:
             self.state.game = start_game(begun, len(self.arms), options)
         self.state.settings = begun

@@ -49,7 +49,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
 
     **Guarantee.** With probability at least ``1 - delta`` the best arm is never dropped, under the assumptions of the
     test: with ``bounds``, scores within them and items drawn independently or a pool in random order
-    (`bestarm.comparisons.Betting`); without, jointly Gaussian scores of independent items
+    (`bestarm.comparisons.LeaderBetting`); without, jointly Gaussian scores of independent items
     (`bestarm.comparisons.StudentMixture`); with ``criterion="wins"``, an arm that beats every other
     (`bestarm.comparisons.Wins`). ``target`` says for which items. With ``epsilon`` the arm returned is within epsilon
     of the best with that probability. Rounds are counted in the order asked, however long they take.

@@ -8,7 +8,7 @@ from bestarm.algorithms import Algorithm, Game, Guarantee
 from bestarm.algorithms.algorithm import check_algorithm
 from bestarm.checks import LONGEST, check_bounds, check_choice, check_count, check_flag, check_in_flight
 from bestarm.inputs.items import Items, Kind
-from bestarm.inputs.options import OnError, Options, Target, choose_algorithm
+from bestarm.inputs.options import OnError, Options, Target, as_chosen_then, choose_algorithm
 from bestarm.inputs.plain import FORMAT, as_written, decode, encode, flat, renamed, up_to_date
 from bestarm.shown import described
 from bestarm.values import shortest_call
@@ -204,10 +204,12 @@ def missing_setting(present: Mapping[str, Any]) -> str | None:
     return None
 
 
-def as_begun(settings: RaceSettings, stored: Mapping[str, Any], ahead: bool) -> RaceSettings:
-    """The settings of a race that is continued, with what it keeps: with ``ahead``, also its rounds in flight."""
-    if ahead:
+def as_begun(settings: RaceSettings, stored: Mapping[str, Any], given: Options) -> RaceSettings:
+    """The settings of a race that is continued; where nothing was given, its rounds in flight and its test stay."""
+    if given.rounds_in_flight is None:
         settings = replace(settings, rounds_in_flight=stored["rounds_in_flight"])
+    if given.comparison is None and given.algorithm is None:
+        settings = replace(settings, algorithm=as_chosen_then(settings.algorithm, stored["algorithm"]))
     if settings.items == "drawn" and stored["items"] == "stream":  # as it was called in earlier files
         settings = replace(settings, items="stream", n_items=None, items_digest=None)
     return replace(settings, algorithm=as_written(settings.algorithm, stored["algorithm"]))

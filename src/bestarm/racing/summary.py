@@ -118,7 +118,7 @@ class Standing:
     saved: int  # evaluations of arms that had left
     candidates: tuple[str, ...]  # none before the first round
     lead: float | None  # of the first over the second
-    interval: tuple[float, float] | None  # of that lead, each side at the level of one elimination
+    regret_bound: float | None  # how much better than the leader any arm can still be; None where it is not known
 
 
 def standing(state: RaceState, arms: RaceArms) -> Standing:
@@ -126,7 +126,7 @@ def standing(state: RaceState, arms: RaceArms) -> Standing:
     game, everything = state.game, state.settings.everything
     unit, order = unit_of(state.settings, game.guarantee), _order(game)
     first_two = (order[0], order[1]) if len(order) > 1 else None
-    lead = None if first_two is None else game.lead(first_two[0], first_two[1])
+    bound = None if first_two is None else game.regret_bound
     return Standing(
         n_rounds=game.n_rounds,
         n_arms=game.n_arms,
@@ -135,7 +135,7 @@ def standing(state: RaceState, arms: RaceArms) -> Standing:
         saved=game.n_arms * _items_so_far(state) - state.spent,
         candidates=tuple(arms.names[arm] for arm in order),
         lead=None if first_two is None else game.lead_seen(*first_two) * unit,
-        interval=None if lead is None else (lead.low * unit, lead.high * unit),
+        regret_bound=None if bound is None else bound * unit,
     )
 
 

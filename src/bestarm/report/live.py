@@ -1,5 +1,6 @@
 """A race while it runs: who is still in, the leader's lead, what is spent."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from bestarm.racing.summary import Standing
 
 PERIOD = 0.25  # seconds between two pictures
-SHARE = 0.1  # of the time that may go into working out what to show: intervals of long races take a while
+SHARE = 0.1  # of the time that may go into working out what to show: bounds of some tests take a while in long races
 
 
 class LiveDisplay:
@@ -51,7 +52,7 @@ def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[
 
 
 def picture(now: "Standing") -> "RenderableType":
-    """Who is still in, the leader's lead and its interval, evaluations spent and saved."""
+    """Who is still in, the leader and its lead, evaluations spent and saved."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
@@ -71,9 +72,10 @@ def picture(now: "Standing") -> "RenderableType":
 
 
 def leader_line(now: "Standing") -> str:
-    """The leader and by how much it leads the next; each side of the interval has the level of one elimination."""
+    """The leader, by how much it leads the next, and how much better any arm can still be."""
     leader = name_of(now.candidates[0])
     if now.lead is None:
         return leader
     text = f"{leader}, {now.lead:.3g} ahead of {name_of(now.candidates[1])}"
-    return text if now.interval is None else f"{text} ({now.interval[0]:.3g} to {now.interval[1]:.3g})"
+    known = now.regret_bound is not None and math.isfinite(now.regret_bound)
+    return f"{text}; no arm is better by more than {now.regret_bound:.3g}" if known else text
