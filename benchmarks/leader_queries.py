@@ -39,7 +39,7 @@ CONSOLE = Console(width=160)
 ITEMS = 3000  # of a table that stands for a law
 MANY, FEW_GAMES = 200, 100  # bets on all pairs of so many arms are slow: at most so many games
 RULES = ("Betting", "LeaderBetting", "leaders alone")
-YARDSTICKS = ("Betting", "oracle with union", "oracle without union")
+YARDSTICKS = ("Betting", "Betting, medians", "oracle with union", "oracle without union")
 
 
 def headed(title: str, *headings: str) -> Table:
@@ -72,7 +72,11 @@ class Law:
 
 @dataclass(frozen=True)
 class Measured:
-    """The mean queries of `RULES` on one law, their errors, and how many times those of `YARDSTICKS` they need."""
+    """The mean queries of `RULES` on one law, their errors, and how many times those of `YARDSTICKS` they need.
+
+    Medians too: where the best of many arms is lost, those left may be so close that this game takes most of all
+    queries.
+    """
 
     law: Law
     games: int
@@ -91,8 +95,10 @@ def measured(law: Law, given: argparse.Namespace) -> Measured:
         for rule in law.rules()
     ]
     queries = np.array([sim.mean_queries for sim in played])
-    times = queries / np.array([queries[0], *law.oracles(given.delta)])[:, None]
-    return Measured(law, games, queries, [sim.error_rate for sim in played], times, time.perf_counter() - begun)
+    medians = np.array([np.median(sim.queries) for sim in played])
+    times = [queries / queries[0], medians / medians[0], *(queries / oracle for oracle in law.oracles(given.delta))]
+    errors = [sim.error_rate for sim in played]
+    return Measured(law, games, queries, errors, np.array(times), time.perf_counter() - begun)
 
 
 def compared(title: str, laws: Iterable[Law], given: argparse.Namespace) -> None:
@@ -117,7 +123,8 @@ def compared(title: str, laws: Iterable[Law], given: argparse.Namespace) -> None
 
 def _cells(times: Matrix) -> list[str]:
     """How many times the queries of each yardstick the rules need; nobody asks how many times its own Betting does."""
-    return [" ".join(f"{ratio:.3f}" for ratio in (row[1:] if y == 0 else row)) for y, row in enumerate(times)]
+    rows = [row[1:] if name.startswith("Betting") else row for name, row in zip(YARDSTICKS, times, strict=False)]
+    return [" ".join(f"{ratio:.3f}" for ratio in row) for row in rows]
 
 
 def _say_worst(yardstick: str, names: Sequence[str], ratios: Matrix) -> None:
@@ -231,7 +238,8 @@ def _used(K: int, mean: float, kind: str, pool: int | None, given: argparse.Name
 def power(given: argparse.Namespace) -> None:
     """Two antithetic coins with a lead of .003: every lead is found, and not much later than by `Portfolio`."""
     coins, games = AntitheticCoins(0.003), min(given.games, 100)
-    table = headed("Rounds until one of two antithetic coins with a lead of .003 is out", "", "rounds", "errors")
+    title = f"Rounds until one of two antithetic coins with a lead of .003 is out, {games} games"
+    table, first = headed(title, "", "rounds", "/ Portfolio", "errors"), 0.0
     for algorithm in (
         ConvexBAI(given.delta, comparison=Portfolio()),
         PairwiseBAI(given.delta, comparison=Betting()),
@@ -239,7 +247,10 @@ def power(given: argparse.Namespace) -> None:
         PairwiseBAI(given.delta, comparison=LeaderBetting(pairs=0)),
     ):
         sim = bestarm.simulate(algorithm, coins, repetitions=games, seed=2)
-        table.add_row(repr(algorithm.comparison), f"{sim.rounds.mean():,.0f}", f"{sim.error_rate:.3f}")
+        rounds, error = sim.rounds.mean(), sim.rounds.std(ddof=1) / np.sqrt(games)
+        first = first or rounds
+        shown = f"{rounds:,.0f} ± {error:,.0f}"
+        table.add_row(repr(algorithm.comparison), shown, f"{rounds / first:.3f}", f"{sim.error_rate:.3f}")
     CONSOLE.print(table)
 
 
