@@ -35,7 +35,7 @@ from bestarm.limits import growth_rates, oracle_queries
 from power_one import AntitheticCoins
 
 Matrix = NDArray[np.float64]
-CONSOLE = Console(width=160)
+CONSOLE = Console(width=180)
 ITEMS = 3000  # of a table that stands for a law
 MANY, FEW_GAMES = 200, 100  # bets on all pairs of so many arms are slow: at most so many games
 RULES = ("Betting", "LeaderBetting", "leaders alone")
