@@ -1,4 +1,4 @@
-"""What do bets on the leaders save? Queries of `LeaderBetting` over those of `Betting`, and what else it promises.
+"""What do bets on the leaders save? Queries over those of `Betting` and of an oracle, and what else they promise.
 
     python benchmarks/leader_queries.py [PART ...] [--tables FOLDER] [--games 600] [--delta 0.05]
 
@@ -6,6 +6,9 @@ The parts: ``tables`` (``.npz`` files with an array ``scores``, items x arms, in
 ``laws`` (coins, few values, beta, skewed; correlations, clusters, near-copies; K = 2 to 200), ``ties`` (how much of
 delta is used), ``power`` (antithetic coins with a tiny lead, beside `Portfolio`), ``cost`` (time and memory a round, up
 to 10,000 arms), ``bounds`` (how the time of a regret bound grows) and ``first`` (the first race of an installation).
+
+The oracle knows the law of the scores and makes the best constant bet against each arm; with the union it pays for
+K - 1 opponents (`bestarm.limits`). It is about independent rounds: there is none for pools.
 """
 
 import argparse
@@ -14,56 +17,122 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy.special import betaincinv, ndtr
+from scipy.special import betaincinv
 
 import bestarm
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
-from bestarm.arms import Arms, PoolArms, TableArms
+from bestarm.arms import PoolArms, TableArms
 from bestarm.comparisons import Betting, Comparison, LeaderBetting, Portfolio
+from bestarm.limits import growth_rates, oracle_queries
 from power_one import AntitheticCoins
 
 Matrix = NDArray[np.float64]
-CONSOLE = Console(width=120)
+CONSOLE = Console(width=180)
 ITEMS = 3000  # of a table that stands for a law
+MANY, FEW_GAMES = 200, 100  # bets on all pairs of so many arms are slow: at most so many games
+RULES = ("Betting", "LeaderBetting", "leaders alone")
+YARDSTICKS = ("Betting", "Betting, medians", "oracle with union", "oracle without union")
 
 
 def headed(title: str, *headings: str) -> Table:
     """An empty table."""
     table = Table(title=title)
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     return table
 
 
-def queries(arms: Arms, comparison: Comparison, given: argparse.Namespace) -> bestarm.simulation.Simulation:
-    """Many games, the same rows for every comparison."""
-    return bestarm.simulate(PairwiseBAI(given.delta, comparison=comparison), arms, repetitions=given.games, seed=1)
+@dataclass(frozen=True)
+class Law:
+    """What rows of scores are drawn from."""
+
+    name: str
+    arms: TableArms
+
+    def rules(self) -> list[Comparison]:
+        """One for each of `RULES`."""
+        pool = len(self.arms.scores) if isinstance(self.arms, PoolArms) else None
+        return [Betting(pool=pool), LeaderBetting(pool=pool), LeaderBetting(pool=pool, pairs=0)]
+
+    def oracles(self, delta: float) -> list[float]:
+        """The queries of the oracle with the union over opponents and without; none for pools."""
+        if isinstance(self.arms, PoolArms):
+            return []
+        rates = growth_rates(self.arms.scores)
+        return [oracle_queries(rates, delta, union=union) for union in (True, False)]
 
 
-def compared(
-    title: str, rows: Iterator[tuple[str, Arms, Comparison, list[Comparison]]], given: argparse.Namespace
-) -> None:
-    """One row per law: queries over those of the first comparison, and errors; then their geometric means."""
-    table, ratios = headed(title, "", "queries", "ratio", "leaders alone", "errors", "seconds"), []
-    for name, arms, usual, others in rows:
-        begun = time.perf_counter()
-        first, *rest = (queries(arms, comparison, given) for comparison in (usual, *others))
-        found = [one.mean_queries / first.mean_queries for one in rest]
-        errors = ", ".join(f"{one.error_rate:.3f}" for one in (first, *rest))
-        shown = (f"{ratio:.3f}" for ratio in found)
-        table.add_row(name, f"{first.mean_queries:,.0f}", *shown, errors, f"{time.perf_counter() - begun:.0f}")
-        ratios.append(found)
-    means, worst = np.exp(np.log(ratios).mean(axis=0)), np.max(ratios, axis=0)
-    table.add_row("geometric mean", "", *(f"{mean:.3f}" for mean in means), "", "")
-    table.add_row("worst", "", *(f"{ratio:.3f}" for ratio in worst), "", "")
+@dataclass(frozen=True)
+class Measured:
+    """The mean queries of `RULES` on one law, their errors, and how many times those of `YARDSTICKS` they need.
+
+    Medians too: where the best of many arms is lost, those left may be so close that this game takes most of all
+    queries.
+    """
+
+    law: Law
+    games: int
+    queries: Matrix
+    errors: Sequence[float]
+    times: Matrix  # one row for each yardstick there is
+    seconds: float
+
+
+def measured(law: Law, given: argparse.Namespace) -> Measured:
+    """Many games of each rule, the same rows for all."""
+    begun = time.perf_counter()
+    games = min(given.games, FEW_GAMES) if law.arms.n_arms >= MANY else given.games
+    played = [
+        bestarm.simulate(PairwiseBAI(given.delta, comparison=rule), law.arms, repetitions=games, seed=1)
+        for rule in law.rules()
+    ]
+    queries = np.array([sim.mean_queries for sim in played])
+    medians = np.array([np.median(sim.queries) for sim in played])
+    times = [queries / queries[0], medians / medians[0], *(queries / oracle for oracle in law.oracles(given.delta))]
+    errors = [sim.error_rate for sim in played]
+    return Measured(law, games, queries, errors, np.array(times), time.perf_counter() - begun)
+
+
+def compared(title: str, laws: Iterable[Law], given: argparse.Namespace) -> None:
+    """One row per law; then the geometric means over all laws, the worst, and which law is the worst of each kind."""
+    found = [measured(law, given) for law in laws]
+    times = np.array([one.times for one in found])  # by law, yardstick and rule
+    yardsticks = YARDSTICKS[: times.shape[1]]
+    table = headed(title, "", "queries", *(f"/ {name}" for name in yardsticks), "errors", "games", "seconds")
+    for one in found:
+        errors = " ".join(f"{rate:.3f}" for rate in one.errors)
+        table.add_row(
+            one.law.name, f"{one.queries[0]:,.0f}", *_cells(one.times), errors, f"{one.games}", f"{one.seconds:.0f}"
+        )
+    table.add_section()
+    table.add_row("geometric mean", "", *_cells(np.exp(np.log(times).mean(axis=0))))
+    table.add_row("worst", "", *_cells(times.max(axis=0)))
     CONSOLE.print(table)
+    CONSOLE.print(f"Queries are those of {RULES[0]}; in each cell: {', '.join(RULES)}.")
+    for y, name in enumerate(yardsticks):
+        _say_worst(name, [one.law.name for one in found], times[:, y, RULES.index("LeaderBetting")])
+
+
+def _cells(times: Matrix) -> list[str]:
+    """How many times the queries of each yardstick the rules need; nobody asks how many times its own Betting does."""
+    rows = [row[1:] if name.startswith("Betting") else row for name, row in zip(YARDSTICKS, times, strict=False)]
+    return [" ".join(f"{ratio:.3f}" for ratio in row) for row in rows]
+
+
+def _say_worst(yardstick: str, names: Sequence[str], ratios: Matrix) -> None:
+    worst = int(np.argmax(ratios))
+    CONSOLE.print(
+        f"LeaderBetting over {yardstick}: worst on {names[worst]} ({ratios[worst]:.3f}, "
+        f"the median law {np.median(ratios):.3f})."
+    )
 
 
 def tables(given: argparse.Namespace) -> None:
@@ -73,20 +142,20 @@ def tables(given: argparse.Namespace) -> None:
         CONSOLE.print("tables: none, give --tables FOLDER")
         return
     scores = {path.stem: np.load(path)["scores"] for path in paths}
-    drawn = ((name, TableArms(one), Betting(), _leaders(None)) for name, one in scores.items())
-    compared(f"Score tables with replacement, delta {given.delta:g}, {given.games} games", drawn, given)
-    pools = ((name, PoolArms(one), Betting(pool=len(one)), _leaders(len(one))) for name, one in scores.items())
-    compared(f"Score tables as pools, delta {given.delta:g}, {given.games} games", pools, given)
-
-
-def _leaders(pool: int | None) -> list[Comparison]:
-    return [LeaderBetting(pool=pool), LeaderBetting(pool=pool, pairs=0)]
+    drawn = (Law(name, TableArms(one)) for name, one in scores.items())
+    compared(f"Score tables with replacement, delta {given.delta:g}", drawn, given)
+    pools = (Law(name, PoolArms(one)) for name, one in scores.items())
+    compared(f"Score tables as pools, delta {given.delta:g}", pools, given)
 
 
 def copula(means: Matrix, correlation: Matrix, kind: str, rng: np.random.Generator) -> Matrix:
-    """Scores in [0, 1] with about these means whose normal scores are correlated like this."""
+    """Scores in [0, 1] with these means, up to one item in `ITEMS`, whose normal scores are correlated like this.
+
+    Each arm takes evenly spread quantiles: with sample means the best of many arms might be tied, or another one.
+    """
     root = np.linalg.cholesky(correlation + 1e-9 * np.eye(means.size))
-    u = ndtr(rng.standard_normal((ITEMS, means.size)) @ root.T)
+    normal = rng.standard_normal((ITEMS, means.size)) @ root.T
+    u = (normal.argsort(axis=0).argsort(axis=0) + 0.5) / ITEMS
     if kind == "coins":
         return np.asarray(u < means, dtype=np.float64)
     if kind == "five values":
@@ -107,24 +176,28 @@ def clusters(K: int, n: int, within: float = 0.95) -> Matrix:
     return np.where(number[:, None] == number, within, 0.0) + (1 - within) * np.eye(K)
 
 
+def spread_means(K: int) -> Matrix:
+    """From .6 down to .4, and the best leads by a ninth of that: with equal steps games of 200 arms take days."""
+    return np.concatenate([[0.6], np.linspace(0.6 - 0.2 / 9, 0.4, K - 1)])
+
+
 def laws(given: argparse.Namespace) -> None:
     """Synthetic laws: a large sample of each stands for it."""
 
-    def rows() -> Iterator[tuple[str, Arms, Comparison, list[Comparison]]]:
+    def drawn() -> Iterator[tuple[str, Matrix]]:
         rng = np.random.default_rng(7)
         for kind in ("coins", "five values", "beta", "skewed"):
-            for K in (2, 10, 50, 200):
+            for K in (2, 10, 50, MANY):
                 for correlation in (0.0, 0.5, 0.9, 0.99) if K == 10 else (0.5,):
-                    means: Matrix = 0.6 - 0.2 * np.arange(K, dtype=np.float64) / max(K - 1, 9)
-                    law = copula(means, equal(K, correlation), kind, rng)
-                    yield f"{kind}, K = {K}, correlation {correlation:g}", TableArms(law), Betting(), _leaders(None)
+                    name = f"{kind}, K = {K}, correlation {correlation:g}"
+                    yield name, copula(spread_means(K), equal(K, correlation), kind, rng)
         for n in (8, 4):
-            law = copula(np.linspace(0.7, 0.4, 16), clusters(16, n), "coins", rng)
-            yield f"coins, 16 arms in {n} clusters", TableArms(law), Betting(), _leaders(None)
+            yield f"coins, 16 arms in {n} clusters", copula(np.linspace(0.7, 0.4, 16), clusters(16, n), "coins", rng)
         for kind in ("coins", "beta"):
-            yield f"{kind}, 30 near-copies of a rival", TableArms(near_copies(kind, rng)), Betting(), _leaders(None)
+            yield f"{kind}, 30 near-copies of a rival", near_copies(kind, rng)
 
-    compared(f"Synthetic laws, delta {given.delta:g}, {given.games} games", rows(), given)
+    title = f"Synthetic laws, delta {given.delta:g}"
+    compared(title, (Law(name, TableArms(scores)) for name, scores in drawn()), given)
 
 
 def near_copies(kind: str, rng: np.random.Generator) -> Matrix:
@@ -165,7 +238,8 @@ def _used(K: int, mean: float, kind: str, pool: int | None, given: argparse.Name
 def power(given: argparse.Namespace) -> None:
     """Two antithetic coins with a lead of .003: every lead is found, and not much later than by `Portfolio`."""
     coins, games = AntitheticCoins(0.003), min(given.games, 100)
-    table = headed("Rounds until one of two antithetic coins with a lead of .003 is out", "", "rounds", "errors")
+    title = f"Rounds until one of two antithetic coins with a lead of .003 is out, {games} games"
+    table, first = headed(title, "", "rounds", "/ Portfolio", "errors"), 0.0
     for algorithm in (
         ConvexBAI(given.delta, comparison=Portfolio()),
         PairwiseBAI(given.delta, comparison=Betting()),
@@ -173,7 +247,10 @@ def power(given: argparse.Namespace) -> None:
         PairwiseBAI(given.delta, comparison=LeaderBetting(pairs=0)),
     ):
         sim = bestarm.simulate(algorithm, coins, repetitions=games, seed=2)
-        table.add_row(repr(algorithm.comparison), f"{sim.rounds.mean():,.0f}", f"{sim.error_rate:.3f}")
+        rounds, error = sim.rounds.mean(), sim.rounds.std(ddof=1) / np.sqrt(games)
+        first = first or rounds
+        shown = f"{rounds:,.0f} ± {error:,.0f}"
+        table.add_row(repr(algorithm.comparison), shown, f"{rounds / first:.3f}", f"{sim.error_rate:.3f}")
     CONSOLE.print(table)
 
 

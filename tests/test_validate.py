@@ -16,7 +16,7 @@ import bestarm
 from bestarm.cli import app
 from bestarm.experiments import figure1, validate
 from bestarm.experiments.validate import Cell, CellResult
-from bestarm.experiments.validate_laws import wins_tables
+from bestarm.experiments.validate_laws import symmetric_laws, wins_tables
 
 GAMES = 200
 PAIRWISE = ("StudentMixture", "Betting")
@@ -59,6 +59,12 @@ def test_the_study_covers_comparisons_options_and_broken_assumptions() -> None:
         ("LeaderBetting", "", True),
         ("LeaderBetting", "epsilon", True),
         ("LeaderBetting", "pool", True),
+        ("SymmetricBetting", "", True),
+        ("SymmetricBetting", "epsilon", True),
+        ("SymmetricBetting", "student=0", True),
+        ("SymmetricBetting", "", False),
+        ("SymmetricBetting", "epsilon", False),
+        ("SymmetricBetting", "student=0", False),
         ("Wins", "", True),
         ("Wins", "pool", True),
     }
@@ -74,6 +80,30 @@ def test_a_broken_assumption_is_seen_and_kept_out_of_the_verdict() -> None:
     assert worst.p_value < 1e-6
     taken_in = [replace(result, cell=replace(result.cell, assumption_holds=True)) for result in results()]
     assert not validate.verdict(taken_in).passed
+
+
+def test_symmetric_bets_err_on_skewed_differences_only() -> None:
+    """With the Student part too, although its share of delta is proved for Gaussian differences alone."""
+    mine = [result for result in results() if result.cell.comparison == "SymmetricBetting"]
+    symmetric = [result for result in mine if result.cell.assumption_holds or result.cell.law in symmetric_laws(2, 0.0)]
+    skewed = [result for result in mine if result.cell.law == "discrete: rare large wins"]
+    assert len(symmetric) > len(symmetric_laws(2, 0.0)) > 0
+    assert min(result.p_value for result in symmetric) >= validate.verdict(results()).threshold
+    assert len(skewed) == 2
+    assert max(result.p_value for result in skewed) < 1e-6
+
+
+@pytest.mark.parametrize("law", symmetric_laws(3, 0.0))
+def test_differences_with_the_best_arm_are_symmetric_about_its_lead(law: str) -> None:
+    """The share of differences beyond each distance is the same on both sides, up to five standard errors."""
+    n_rounds, arms = 40_000, symmetric_laws(3, 0.25)[law]
+    rows = arms.draw(n_rounds, np.random.default_rng(1))
+    np.testing.assert_array_equal(arms.means, [0.25, 0.0, 0.0])
+    for other in (1, 2):
+        centred = rows[:, 0] - rows[:, other] - 0.25
+        for distance in (0.0, 0.1, 0.3, 1.0):
+            beyond, opposite = np.sum(centred > distance + 1e-9), np.sum(centred < -distance - 1e-9)
+            assert abs(int(beyond) - int(opposite)) <= 5 * np.sqrt(beyond + opposite)
 
 
 def test_one_tiny_p_value_is_enough_to_fail() -> None:
@@ -118,7 +148,8 @@ def test_errors_are_counted_as_defined() -> None:
 
 def test_laws_with_equal_means_have_equal_means() -> None:
     for cell in grid():
-        if cell.law == "equal means":
+        symmetric = cell.comparison == "SymmetricBetting" and cell.law in symmetric_laws(2, 0.0)
+        if cell.law == "equal means" or (symmetric and cell.option != "epsilon"):
             np.testing.assert_allclose(cell.arms.means, cell.arms.means[0], rtol=1e-12)
 
 
@@ -227,12 +258,13 @@ def test_figure1_writes_its_files(tmp_path: Path) -> None:
     rows = read(out / "figure1.csv")
     players = figure1.algorithms(0.1, sharp=True)
     assert {row["algorithm"] for row in rows} == set(players)
-    assert "Student mixture" in players
+    assert {"Student mixture", "Symmetric bets"} <= set(players)
     assert len(rows) == 4 * len(players)
     assert {row["side"] for row in rows} == {"left"}
     queries = {(row["algorithm"], row["value"]): float(row["mean_queries"]) for row in rows}
     for value in ("0.0", "0.5", "0.7", "0.9"):
         assert queries["Student mixture", value] < queries["Pairwise-BAI", value]
+        assert queries["Symmetric bets", value] < queries["Pairwise-BAI", value]
     assert (out / "figure1.png").read_bytes().startswith(b"\x89PNG")
     assert "claims" in said(result)
 

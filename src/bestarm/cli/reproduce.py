@@ -52,7 +52,9 @@ def figure1(
             help="Pairwise-BAI+ queries a dropped arm up to this multiple of its last round; 82 in the theorem."
         ),
     ] = 2.0,
-    sharp: Annotated[bool, typer.Option("--sharp", help="Add the Student mixture, with the same guarantee.")] = False,
+    sharp: Annotated[
+        bool, typer.Option("--sharp", help="Add the Student mixture and symmetric bets, with the same guarantee.")
+    ] = False,
     output: Folder = Path("figures"),
     overwrite: Overwrite = False,
 ) -> None:

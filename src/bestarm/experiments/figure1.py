@@ -13,7 +13,7 @@ import numpy as np
 
 from bestarm.algorithms import LUCB, Algorithm, HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.arms import GaussianArms, clustered_arms, difference_variances, equicorrelated_arms
-from bestarm.comparisons import GaussianBernstein, StudentMixture
+from bestarm.comparisons import GaussianBernstein, StudentMixture, SymmetricBetting
 from bestarm.complexity import lower_bound_gaussian
 from bestarm.simulation import simulate
 
@@ -71,7 +71,7 @@ def scenarios(sides: Iterable[str] = ("left", "right")) -> list[Scenario]:
 
 
 def algorithms(delta: float, keep: float = 2.0, sharp: bool = False) -> dict[str, Algorithm]:
-    """The algorithms of the paper's figure; ``keep`` is that of Pairwise-BAI+; ``sharp`` adds the Student mixture."""
+    """The algorithms of the paper's figure; ``keep`` is that of Pairwise-BAI+; ``sharp`` adds our rules."""
     paper: dict[str, Algorithm] = {
         "Hoeffding race": HoeffdingRace(delta, variances=1.0),
         "LUCB": LUCB(delta, variances=1.0),
@@ -82,6 +82,7 @@ def algorithms(delta: float, keep: float = 2.0, sharp: bool = False) -> dict[str
     ours: dict[str, Algorithm] = {
         "Student mixture+": PairwiseBAI(delta, comparison=StudentMixture(), keep=keep),
         "Student mixture": PairwiseBAI(delta, comparison=StudentMixture()),
+        "Symmetric bets": PairwiseBAI(delta, comparison=SymmetricBetting()),
     }
     return paper | ours if sharp else paper
 

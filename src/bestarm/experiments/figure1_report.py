@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 # Okabe and Ito's palette: distinguishable with colour vision deficiencies.
-COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
 
 
 def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":

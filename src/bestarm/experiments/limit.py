@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.arms import Arms, TableArms
-from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, LeaderBetting, Portfolio, StudentMixture
+from bestarm.comparisons import (
+    Betting,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    LeaderBetting,
+    Portfolio,
+    StudentMixture,
+    SymmetricBetting,
+)
 from bestarm.experiments.figure1 import Scenario
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
 from bestarm.simulation import simulate
@@ -70,6 +78,7 @@ def bounded_rules(delta: float) -> dict[str, Algorithm]:
 def gaussian_rules(delta: float) -> dict[str, Algorithm]:
     """The rules for Gaussian scores that are measured; another one is one more entry."""
     return {
+        "SymmetricBetting": PairwiseBAI(delta, comparison=SymmetricBetting()),
         "StudentMixture": PairwiseBAI(delta, comparison=StudentMixture()),
         "GaussianBernstein": PairwiseBAI(delta, comparison=GaussianBernstein()),
     }

@@ -98,7 +98,7 @@ def plot_limit(cases: Sequence[Case], path: Path) -> None:
     axes[0].set_ylabel("mean number of queries")
     axes[0].set_title(f"×: in multiples of the {_lowest(cases[0])}", fontsize="medium", loc="left")
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=(len(labels) + 1) // 2, frameon=False)
     write_picture(figure, path, dpi=160)
 
 
@@ -122,7 +122,7 @@ def _draw_panel(axis: "Axes", cases: Sequence[Case]) -> None:
         )
         times = [case.ratios(rule)[_lowest(case)] for case, rule in zip(cases, mine, strict=True)]
         box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # limits may cross the labels
-        axis.bar_label(bars, [f"×{ratio:.3g}" for ratio in times], fontsize="small", padding=3, bbox=box)
+        axis.bar_label(bars, [f"×{ratio:.3g}" for ratio in times], fontsize="x-small", padding=3, bbox=box)
     for style, name in zip(LINES, cases[0].limits, strict=False):
         limits = [case.limits[name] for case in cases]
         axis.hlines(limits, places - 0.46, places + 0.46, colors="black", linestyles=style, label=name)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
-from bestarm.arms import Arms, PoolArms, TableArms, difference_variances
+from bestarm.arms import Arms, GaussianArms, PoolArms, TableArms, difference_variances
 from bestarm.comparisons import (
     Betting,
     ConvexBernstein,
@@ -23,6 +23,7 @@ from bestarm.comparisons import (
     LeaderBetting,
     Portfolio,
     StudentMixture,
+    SymmetricBetting,
     Wins,
 )
 from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
@@ -33,13 +34,16 @@ from bestarm.experiments.validate_laws import (
     bounded_tables,
     broken_laws,
     gaussian_laws,
+    leader_laws,
     leader_tables,
+    symmetric_laws,
     wins_tables,
 )
 from bestarm.simulation import simulate
 
 HORIZON = {2: 400, 10: 300, 50: 120, 200: 80}
 EPSILON = 0.1
+TOO_BAD = 1.1 * EPSILON  # a lead of the best arm with which a stop at any other is an error, and hardly any larger
 PAPER_GAMES = 20  # the paper's rule is there for its cost only
 PAPER_HORIZON = 20  # times the horizon of the sharp rule
 MANY = 50
@@ -84,12 +88,12 @@ class CellResult:
         return self.errors / self.games
 
 
-Comparison = StudentMixture | Betting | LeaderBetting | Wins | Portfolio | ConvexBernstein
+Comparison = StudentMixture | SymmetricBetting | Betting | LeaderBetting | Wins | Portfolio | ConvexBernstein
 
 
 def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: float = 0.0, holds: bool = True) -> Cell:
-    pool = getattr(comparison, "pool", None) is not None
-    option = "pool" if pool else "epsilon" if epsilon else ""
+    pool, student = getattr(comparison, "pool", None) is not None, getattr(comparison, "student", None)
+    option = "pool" if pool else "epsilon" if epsilon else "student=0" if student == 0.0 else ""
     horizon = HORIZON[arms.n_arms]
     algorithm: PairwiseBAI | ConvexBAI
     if comparison.role == "pairs":
@@ -105,6 +109,7 @@ def cells(n_arms: Sequence[int] = (2, 10, 50, 200), deltas: Sequence[float] = (0
     for K in n_arms:
         for delta in deltas:
             yield from _leader_cells(K, delta)
+            yield from _symmetric_cells(K, delta)
             if K > MANY:
                 continue
             for law, arms in gaussian_laws(K).items():
@@ -140,6 +145,24 @@ def _leader_cells(K: int, delta: float) -> Iterator[Cell]:
         yield _cell(LeaderBetting(pool=POOL), law, PoolArms(scores), delta)
 
 
+def _symmetric_cells(K: int, delta: float) -> Iterator[Cell]:
+    """Bets on the leader without bounds: with a Student part, which needs Gaussian differences, and on symmetry alone.
+
+    How much harm the Student part does where differences are only symmetric is measured as well.
+    """
+    leads = {0.0: 0.0, EPSILON: TOO_BAD} if K <= MANY else {0.0: 0.0}
+    for epsilon, lead in leads.items():
+        for law, arms in (gaussian_laws(K) | leader_laws(K, lead)).items():
+            yield _cell(SymmetricBetting(), law, arms, delta, epsilon=epsilon)
+        for law, arms in symmetric_laws(K, lead).items():
+            yield _cell(SymmetricBetting(), law, arms, delta, epsilon=epsilon, holds=False)
+    for law, arms in symmetric_laws(K, lead=0.0).items():
+        yield _cell(SymmetricBetting(student=0), law, arms, delta)
+    for law, arms in broken_laws(K).items():
+        yield _cell(SymmetricBetting(), law, arms, delta, holds=False)
+        yield _cell(SymmetricBetting(student=0), law, arms, delta, holds=False)
+
+
 def errors_of(cell: Cell, games: int, seed: int) -> tuple[NDArray[np.bool_], float, float]:
     """Play a cell: which games erred, the share that ended before the horizon, and the mean queries."""
     sim = simulate(cell.algorithm, cell.arms, repetitions=games, seed=seed, progress=False)
@@ -173,10 +196,10 @@ def measure(cell: Cell, games: int, seed: int) -> CellResult:
 
 
 def _paper_cost(cell: Cell, seed: int) -> tuple[float, float]:
-    """Mean queries of the paper's rule on the same arms, and the share of games that it decides; NaN for wins."""
-    if cell.comparison == "Wins":
+    """Mean queries of the paper's rule on the same arms, and the share of games that it decides; NaN without a rule."""
+    gaussian = isinstance(cell.arms, GaussianArms)
+    if not _paper_has_rule(cell):
         return float("nan"), float("nan")
-    gaussian = cell.comparison == "StudentMixture"
     paper_rule = PairwiseBAI(
         cell.delta,
         comparison=GaussianBernstein() if gaussian else EmpiricalBernstein(),
@@ -187,10 +210,15 @@ def _paper_cost(cell: Cell, seed: int) -> tuple[float, float]:
     return paper.mean_queries, float(paper.answered.mean())
 
 
+def _paper_has_rule(cell: Cell) -> bool:
+    """Whether rewards are bounded or Gaussian; and the paper has none for wins."""
+    return isinstance(cell.arms, GaussianArms) or cell.algorithm.comparison.bounds is not None
+
+
 def _lower_bound(cell: Cell) -> float:
     """The paper's lower bound for the class of these arms; NaN where it has none (ties, means outside [1/4, 3/4])."""
-    means, gaussian = cell.arms.means, cell.comparison == "StudentMixture"
-    if cell.comparison == "Wins":
+    means, gaussian = cell.arms.means, isinstance(cell.arms, GaussianArms)
+    if not _paper_has_rule(cell):
         return float("nan")
     variances = difference_variances(cell.arms.covariance)[cell.arms.best]
     if np.sum(means > means.max() - 1e-12) > 1 or not cell.assumption_holds:

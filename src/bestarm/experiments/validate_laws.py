@@ -1,5 +1,7 @@
 """The laws of the arms that the study of the guarantee plays."""
 
+from __future__ import annotations  # numpy.random is loaded when first used
+
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -7,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances
+from bestarm.arms.law import JointLaw
 
 POOL = 300  # items of a pool
+NOISE = 0.3  # the scale of rewards that have no bounds: games with epsilon come near their end
 
 
 def _means(n_arms: int, lead: float) -> NDArray[np.float64]:
@@ -99,9 +103,64 @@ def leader_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
     return {"clones": clones, "antithetic": opposed, "rare wins": rare, "heteroscedastic": spread}
 
 
+Noise = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]
+
+
+class NoisyArms(JointLaw):
+    """Centres plus noise, each round drawn anew; means are up to a constant, and where there are none, medians.
+
+    Nothing is computed from the covariance: it is not a number.
+    """
+
+    def __init__(self, centres: NDArray[np.float64], noise: Noise) -> None:
+        super().__init__(centres, np.full((centres.size, centres.size), np.nan))
+        self._noise = noise
+
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
+        rows: NDArray[np.float64] = self.means + NOISE * self._noise(rng, (n_rounds, self.n_arms))
+        return rows
+
+
+def _signs_but_of_the_first(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+    signs = np.where(rng.random(shape) < 0.5, 1.0, -1.0)
+    signs[:, 0] = 0.0
+    return signs
+
+
+def _first_ahead(n_arms: int, lead: float) -> NDArray[np.float64]:
+    return np.where(np.arange(n_arms) == 0, lead, 0.0)
+
+
+def leader_laws(n_arms: int, lead: float) -> dict[str, Arms]:
+    """Gaussian arms that are hard for bets on the leader, the first ahead of the others, which are equally good."""
+    centres, number = _first_ahead(n_arms, lead), np.arange(n_arms)
+    cloned = np.minimum(number, 1)
+    signs = np.where(number % 2 == 0, 1.0, -1.0)
+    spread = number / (n_arms - 1)  # from no spread at all
+    shapes = {
+        "clones": (cloned[:, None] == cloned).astype(np.float64),
+        "antithetic": np.outer(signs, signs),
+        "heteroscedastic": np.diag(spread**2),
+    }
+    return {law: GaussianArms(centres, NOISE**2 * shape) for law, shape in shapes.items()}
+
+
+def symmetric_laws(n_arms: int, lead: float) -> dict[str, Arms]:
+    """Arms whose differences are symmetric and not Gaussian, the first ahead of the others, which are equally good."""
+    noises: dict[str, Noise] = {
+        "Student t, 3 degrees": lambda rng, shape: rng.standard_t(3, shape),
+        "Cauchy": lambda rng, shape: rng.standard_cauchy(shape),
+        "lognormal, the same for all": lambda rng, shape: rng.lognormal(size=shape),
+        "exponential, the same for all": lambda rng, shape: rng.exponential(size=shape),
+        "a constant against signs": _signs_but_of_the_first,
+    }
+    return {law: NoisyArms(_first_ahead(n_arms, lead), noise) for law, noise in noises.items()}
+
+
 @lru_cache(maxsize=8)
 def broken_laws(n_arms: int) -> dict[str, Arms]:
-    """Laws that a Gaussian comparison is not made for: the best arm wins by rare large scores, others are steady."""
+    """Laws that no comparison without bounds is made for: the best arm wins by rare large scores, others are steady."""
     rng = np.random.default_rng(5)
     steady = 0.8 + 0.1 * rng.random((4000, n_arms))
     rare, skewed = steady.copy(), steady.copy()

@@ -57,7 +57,7 @@ def present(results: Sequence[CellResult], folder: Path, console: "Console") -> 
     broken = [result for result in results if not result.cell.assumption_holds]
     wide = Console(file=console.file, width=max(console.width, 170))
     wide.print(validate_table(kept, "Cells that meet the assumptions"))
-    wide.print(validate_table(broken, "Assumption deliberately broken: no guarantee is claimed here"))
+    wide.print(validate_table(broken, "Assumption deliberately broken, or met in part: delta is not guaranteed here"))
     outcome = verdict(results)
     console.print(f"[bold]{outcome}[/bold]", highlight=False)
     say_written(console, folder / "validate.csv")
