@@ -18,7 +18,7 @@ from bestarm.board import (
     QUERIES,
     ROUNDS,
 )
-from bestarm.kernels.compiling import compiled, summing
+from bestarm.kernels.compiling import compiled, part, summing
 
 LONG = 9e18  # rounds beyond any game, and still an integer
 
@@ -49,7 +49,7 @@ def all_within(rows, low, high):  # type: ignore[no-untyped-def]
     return inside
 
 
-@compiled
+@part
 def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     """Note that an arm was beaten in this round; `eliminate` decides what follows."""
     board.beaten_round[arm] = t
@@ -57,7 +57,7 @@ def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     board.margin[arm] = margin
 
 
-@compiled
+@part
 def leader_place(board):  # type: ignore[no-untyped-def]
     """The place of the candidate with the largest mean, the first of them."""
     leader = -1
@@ -67,7 +67,7 @@ def leader_place(board):  # type: ignore[no-untyped-def]
     return leader
 
 
-@compiled
+@part
 def all_candidates_queried(board):  # type: ignore[no-untyped-def]
     """Whether none of the candidates was withdrawn: only then can one arm be compared with all of them."""
     queried = 0
@@ -76,7 +76,7 @@ def all_candidates_queried(board):  # type: ignore[no-untyped-def]
     return queried == board.tally[CANDIDATES]
 
 
-@compiled
+@part
 def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
     """Take the candidates marked in this round out of S; if all are, the one at the place of the leader stays."""
     arms, bar, tally = board.arms, board.bar, board.tally
@@ -116,7 +116,7 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
         tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])
 
 
-@compiled
+@part
 def _part(board, before, stay):  # type: ignore[no-untyped-def]
     """Note how far everybody is ahead of those that leave, and they of everybody."""
     arms, means, parted = board.arms, board.means, board.parted
@@ -126,7 +126,7 @@ def _part(board, before, stay):  # type: ignore[no-untyped-def]
             parted[arms[b], arms[a]] = means[a] - means[b]
 
 
-@compiled
+@part
 def _rearrange(board, before):  # type: ignore[no-untyped-def]
     """Bring what is kept by place into the new order."""
     n = before.size
@@ -136,7 +136,7 @@ def _rearrange(board, before):  # type: ignore[no-untyped-def]
     board.bar[:n] = board.bar[:n][before]
 
 
-@compiled
+@part
 def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
     """The same by two places: the rows of those that stay only move up, those of the others are taken out first."""
     n = before.size
@@ -158,7 +158,7 @@ def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
             squares[a, b] = row[before[b]]
 
 
-@compiled
+@part
 def may_go_on(tally, limits):  # type: ignore[no-untyped-def]
     """Whether there is another round: the game is undecided and the budget allows it."""
     return (

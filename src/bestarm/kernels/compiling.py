@@ -17,6 +17,7 @@ from typing import Any
 
 from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import register_jitable
 
 
 def _fingerprint() -> str:
@@ -84,7 +85,7 @@ def _kept(**options: Any) -> Any:
     """A decorator that compiles without the GIL and keeps the code on disk."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        kernel = njit(nogil=True, error_model="numpy", **options)(function)
+        kernel = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
         if not config.DISABLE_JIT:  # type: ignore[attr-defined]
             kernel._cache = KernelCache(function)
             kernel.compile = _alone(kernel.compile)
@@ -93,8 +94,12 @@ def _kept(**options: Any) -> Any:
     return decorate
 
 
+# Kernels that Python calls.
 compiled: Any = _kept()
 # Sums may be vectorised, that is, added up in another order; the order is the same in every call.
 summing: Any = _kept(fastmath={"reassoc", "contract"})
-# Part of its caller: no reference counting of the arrays it takes out of a board or a purse in every round.
+# Functions that kernels call. Nothing is compiled that would let Python call them, and nothing is kept of them on disk:
+# for a function that takes a board that is half of the time. Called from Python they run as they are written.
+part: Any = register_jitable(error_model="numpy", no_cfunc_wrapper=True)
+# The same, and part of its caller: no reference counting of the arrays it takes out of a board or a purse in every round.
 inlined: Any = njit(nogil=True, error_model="numpy", inline="always")

@@ -10,7 +10,7 @@ import numpy as np
 from bestarm.board import NEXT_LEAVE, QUERIED
 from bestarm.kernels.base import may_go_on
 from bestarm.kernels.bets import IMPOSSIBLE
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.moments import begin_round
 from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
 from bestarm.wagers import COLUMNS, RENEWAL, SEEN, SQUARES, VARIANCE
@@ -25,7 +25,7 @@ EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arit
 SAME = 1e-12  # averages whose values differ by less are equally good, and the smaller is taken
 
 
-@compiled
+@part
 def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
     """By how much the average of the first ``m`` columns, the column itself left out, is ahead of each column.
 
@@ -46,13 +46,13 @@ def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
     return sizes.size
 
 
-@compiled
+@part
 def _reach(t, risked, variance):  # type: ignore[no-untyped-def]
     """The largest bet of a round before which ``t - 1`` were seen: ``4 / sqrt(t (q + 3 V) / (t - 1 + 3))``."""
     return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
 
 
-@compiled
+@part
 def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
     """Multiply the wealth of one bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
     left = rule.pool - t + 1.0
@@ -70,7 +70,7 @@ def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
             wealth[c] *= 1.0 + min(bet, most, stretch * reach[c]) * (leaders.against[h, c] - y)
 
 
-@compiled
+@part
 def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
     """One round of all bets; then a share of the wealth is spread over them, and what was risked is counted."""
     V, share, total = leaders.pooled[VARIANCE], SHARE / t, leaders.reach
@@ -95,7 +95,7 @@ def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
                 leaders.wealth[k, c] = (1.0 - share) * leaders.wealth[k, c] + share * leaders.weights[k] * total[c]
 
 
-@compiled
+@part
 def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
     """Take the round into the sums that the averages are chosen by: after the bets, which must not know it."""
     rewards, sums = leaders.scratch, leaders.sums
@@ -117,7 +117,7 @@ def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
         sums[c] += rewards[c]
 
 
-@compiled
+@part
 def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
     """One round of the bets on leaders; there are none in the first. An arm that failed in it has the worst reward."""
     n, rewards = leaders.counts[COLUMNS], leaders.scratch
@@ -136,14 +136,14 @@ def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
     _learn(t, n, n_sizes, leaders)
 
 
-@compiled
+@part
 def _is_ahead(one, other, leaders):  # type: ignore[no-untyped-def]
     """Whether the arm of a column has the larger mean than that of another, ties by number."""
     sums, arms = leaders.sums, leaders.arms
     return sums[one] > sums[other] or (sums[one] == sums[other] and arms[one] < arms[other])
 
 
-@compiled
+@part
 def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
     """The columns that are kept, those with the largest means first and in order, the others as they were."""
     order, n_first, n_kept = leaders.order, 0, 0
@@ -167,7 +167,7 @@ def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
     return n_kept
 
 
-@compiled
+@part
 def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
     """Bring the values of columns into a new order."""
     for c in range(n):
@@ -176,7 +176,7 @@ def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
         values[c] = scratch[c]
 
 
-@compiled
+@part
 def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
     order, scratch = leaders.order, leaders.scratch
     for k in range(leaders.bets.size):
@@ -194,7 +194,7 @@ def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
     leaders.counts[COLUMNS] = n
 
 
-@compiled
+@part
 def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
     """For each arm and bet the average that promises most: the largest ``d - (l / 2) (v + d^2)``, after ``t`` rounds.
 
@@ -235,7 +235,7 @@ def renew_leaders(t, board, leaders, zone):  # type: ignore[no-untyped-def]
     leaders.counts[RENEWAL] = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
-@compiled
+@part
 def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
     """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
     best = -1
@@ -249,7 +249,7 @@ def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
             leaders.wealth[k, leaders.column_of[arm]] = leaders.weights[k]
 
 
-@compiled
+@part
 def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
     """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
     for a in range(board.tally[QUERIED]):

@@ -5,11 +5,11 @@ import numpy as np
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.bets import add_differences, bet_on_all
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.moments import begin_round
 
 
-@compiled
+@part
 def bet_on_pairs(rows, r, t, m, places, rule, purse, near):  # type: ignore[no-untyped-def]
     """One round of bets on all pairs, and with epsilon of those that show who is near; places as in `bet_on_all`."""
     bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
@@ -18,7 +18,7 @@ def bet_on_pairs(rows, r, t, m, places, rule, purse, near):  # type: ignore[no-u
     add_differences(rows, r, m, places, rule)
 
 
-@compiled
+@part
 def _wealth_against(i, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
     """The summed wealth of the bets against an arm, and on whom most of that on pairs was made.
 
@@ -38,7 +38,7 @@ def _wealth_against(i, sums, row_of, total, single, rule):  # type: ignore[no-un
     return summed, by
 
 
-@compiled
+@part
 def any_beaten(m, arms, bar, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
     """Whether the summed wealth has reached the threshold against any candidate."""
     found = False
@@ -49,7 +49,7 @@ def any_beaten(m, arms, bar, sums, row_of, total, single, rule):  # type: ignore
     return found
 
 
-@compiled
+@part
 def mark_beaten(board, sums, row_of, total, single, rule, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold."""
     for a in range(board.tally[QUERIED]):
@@ -60,7 +60,7 @@ def mark_beaten(board, sums, row_of, total, single, rule, t):  # type: ignore[no
                 mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
 
 
-@compiled
+@part
 def _most_beaten_by(a, board, sums):  # type: ignore[no-untyped-def]
     """The place of the other queried candidate that is furthest ahead of the one at a place, and by how much."""
     by, most = -1, -np.inf
@@ -71,7 +71,7 @@ def _most_beaten_by(a, board, sums):  # type: ignore[no-untyped-def]
     return by, most
 
 
-@compiled
+@part
 def _leader(board, sums, signs):  # type: ignore[no-untyped-def]
     """The place of the candidate that leads: by its mean, or in wins that which another is least ahead of."""
     if not signs:
@@ -85,7 +85,7 @@ def _leader(board, sums, signs):  # type: ignore[no-untyped-def]
     return leader
 
 
-@compiled
+@part
 def _leader_near(board, sums, near, rule):  # type: ignore[no-untyped-def]
     """Whether the wealth of the leader, shifted by epsilon, has reached the threshold against every other candidate."""
     if not all_candidates_queried(board):
@@ -99,7 +99,7 @@ def _leader_near(board, sums, near, rule):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@part
 def _settle(board, t):  # type: ignore[no-untyped-def]
     """The pool is exhausted, its means are known: whoever is behind the leader is out (up to rounding)."""
     leader = leader_place(board)
@@ -110,7 +110,7 @@ def _settle(board, t):  # type: ignore[no-untyped-def]
     eliminate(board, 1.0, t, leader)
 
 
-@compiled
+@part
 def _settle_wins(board, sums, t):  # type: ignore[no-untyped-def]
     """The pool is exhausted, all wins are counted: whom another candidate beats is out, unless that is everybody."""
     unbeaten = 0
@@ -125,7 +125,7 @@ def _settle_wins(board, sums, t):  # type: ignore[no-untyped-def]
     eliminate(board, 1.0, t, _leader(board, sums, True))
 
 
-@compiled
+@part
 def end_round(board, sums, near, rule, t, found):  # type: ignore[no-untyped-def]
     """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried."""
     tally = board.tally
