@@ -103,7 +103,7 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
         if board.last_round[board.arms[a]] > t:
             before[stay] = a
             stay += 1
-        else:
+        else:  # from the end on: the first of them is the last
             end -= 1
             before[end] = a
     if stay < n:
@@ -120,7 +120,8 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
 def _part(board, before, stay):  # type: ignore[no-untyped-def]
     """Note how far everybody is ahead of those that leave, and they of everybody."""
     arms, means, parted = board.arms, board.means, board.parted
-    for a in before[stay:]:
+    for k in range(stay, before.size):
+        a = before[k]
         for b in range(before.size):
             parted[arms[a], arms[b]] = means[b] - means[a]
             parted[arms[b], arms[a]] = means[a] - means[b]
@@ -129,11 +130,12 @@ def _part(board, before, stay):  # type: ignore[no-untyped-def]
 @part
 def _rearrange(board, before):  # type: ignore[no-untyped-def]
     """Bring what is kept by place into the new order."""
-    n = before.size
-    board.arms[:n] = board.arms[:n][before]
-    board.means[:n] = board.means[:n][before]
-    board.own[:n] = board.own[:n][before]
-    board.bar[:n] = board.bar[:n][before]
+    arms, means, own, bar = board.arms.copy(), board.means.copy(), board.own.copy(), board.bar.copy()
+    for a in range(before.size):
+        board.arms[a] = arms[before[a]]
+        board.means[a] = means[before[a]]
+        board.own[a] = own[before[a]]
+        board.bar[a] = bar[before[a]]
 
 
 @part
@@ -144,7 +146,7 @@ def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
     for k in range(stay, n):
         for b in range(n):
             moved[k - stay, b] = squares[max(before[k], b), min(before[k], b)]
-    first = before[stay:].min()  # what is before it stays where it is
+    first = before[n - 1]  # of those that leave: what is before it stays where it is
     for a in range(first, stay):
         for b in range(a):
             squares[a, b] = squares[before[a], before[b]]
@@ -153,7 +155,8 @@ def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
             squares[a, b] = moved[a - stay, before[b]]
     row = np.empty(n)
     for a in range(n, squares.shape[0]):
-        row[first:] = squares[a, first:n]
+        for b in range(first, n):
+            row[b] = squares[a, b]
         for b in range(first, n):
             squares[a, b] = row[before[b]]
 
