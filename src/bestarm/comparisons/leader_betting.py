@@ -46,8 +46,7 @@ class LeaderEvidence(WealthEvidence):
     def _state(self) -> Wealth:
         if self._pairs > 0.0:
             return super()._state()
-        none = new_purse(1, BETS[:1], WEIGHTS[:1], 0.0)
-        return Wealth(np.zeros((1, 1)), none, none)
+        return Wealth(np.zeros((1, 1)), new_purse(1, BETS[:1], WEIGHTS[:1], 0.0), None)
 
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""

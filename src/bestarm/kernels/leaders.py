@@ -8,7 +8,7 @@ of ``Y`` and ``Y^2`` by ``m``, ``Q`` and ``V`` the pooled sum of squares and var
 import numpy as np
 
 from bestarm.board import NEXT_LEAVE, QUERIED
-from bestarm.kernels.base import may_go_on
+from bestarm.kernels.base import leader_place, may_go_on
 from bestarm.kernels.bets import IMPOSSIBLE
 from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.moments import begin_round
@@ -238,11 +238,7 @@ def renew_leaders(t, board, leaders, zone):  # type: ignore[no-untyped-def]
 @part
 def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
     """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
-    best = -1
-    for a in range(board.tally[QUERIED]):
-        if board.bar[a] == 0.0 and (best < 0 or board.means[a] > board.means[best]):
-            best = a
-    arm = board.arms[best]
+    arm = board.arms[leader_place(board)]
     if leaders.total[arm] > 1.0:
         leaders.total[arm] = 1.0
         for k in range(leaders.bets.size):
@@ -280,7 +276,7 @@ def race_leaders(rows, board, leaders, sums, purse, near, rule):  # type: ignore
             mark_beaten(board, sums, row_of, total, wealth, rule, t)
             _name_leaders(board, leaders, t)
         if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
-            end_round(board, sums, near, rule, t, found)
+            end_round(board, None, near, rule, t, found)
         if found or t + 1 >= leaders.counts[RENEWAL]:
             leaders.failing[:] = False
             renew_leaders(t, board, leaders, rule.zone)

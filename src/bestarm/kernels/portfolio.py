@@ -85,5 +85,5 @@ def race_portfolio(rows, board, sums, purse, near, folio, rule):  # type: ignore
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
         if found:
             mark_beaten(board, sums, row_of, total, wealth, rule, t)
-        end_round(board, sums, near, rule, t, found)
+        end_round(board, None, near, rule, t, found)
     return rows.shape[0]
