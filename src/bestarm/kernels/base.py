@@ -18,7 +18,7 @@ from bestarm.board import (
     QUERIES,
     ROUNDS,
 )
-from bestarm.kernels.compiling import compiled, part, summing
+from bestarm.kernels.compiling import compiled, inlined, part, summing
 
 LONG = 9e18  # rounds beyond any game, and still an integer
 
@@ -49,7 +49,7 @@ def all_within(rows, low, high):  # type: ignore[no-untyped-def]
     return inside
 
 
-@part
+@inlined
 def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     """Note that an arm was beaten in this round; `eliminate` decides what follows."""
     board.beaten_round[arm] = t
@@ -57,7 +57,7 @@ def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     board.margin[arm] = margin
 
 
-@part
+@inlined
 def leader_place(board):  # type: ignore[no-untyped-def]
     """The place of the candidate with the largest mean, the first of them."""
     leader = -1
@@ -94,7 +94,7 @@ def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
             tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[arm])
 
 
-@compiled
+@part
 def let_leave(board, t):  # type: ignore[no-untyped-def]
     """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
     tally, n = board.tally, board.tally[QUERIED]

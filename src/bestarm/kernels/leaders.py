@@ -10,7 +10,7 @@ import numpy as np
 from bestarm.board import NEXT_LEAVE, QUERIED
 from bestarm.kernels.base import leader_place, may_go_on
 from bestarm.kernels.bets import IMPOSSIBLE
-from bestarm.kernels.compiling import compiled, part
+from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.moments import begin_round
 from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
 from bestarm.wagers import COLUMNS, RENEWAL, SEEN, SQUARES, VARIANCE
@@ -46,7 +46,7 @@ def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
     return sizes.size
 
 
-@part
+@inlined
 def _reach(t, risked, variance):  # type: ignore[no-untyped-def]
     """The largest bet of a round before which ``t - 1`` were seen: ``4 / sqrt(t (q + 3 V) / (t - 1 + 3))``."""
     return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
@@ -136,7 +136,7 @@ def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
     _learn(t, n, n_sizes, leaders)
 
 
-@part
+@inlined
 def _is_ahead(one, other, leaders):  # type: ignore[no-untyped-def]
     """Whether the arm of a column has the larger mean than that of another, ties by number."""
     sums, arms = leaders.sums, leaders.arms
@@ -219,7 +219,7 @@ def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
                     leaders.choice[k, c], best = h, value
 
 
-@compiled
+@part
 def renew_leaders(t, board, leaders, zone):  # type: ignore[no-untyped-def]
     """Put the columns in order after round ``t``, without arms that left, and choose for the rounds that come.
 

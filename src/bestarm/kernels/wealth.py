@@ -5,11 +5,11 @@ import numpy as np
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.bets import add_differences, bet_on_all
-from bestarm.kernels.compiling import compiled, part
+from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.moments import begin_round
 
 
-@part
+@inlined
 def bet_on_pairs(rows, r, t, m, places, rule, purse, near):  # type: ignore[no-untyped-def]
     """One round of bets on all pairs, and with epsilon of those that show who is near; places as in `bet_on_all`."""
     bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
@@ -71,7 +71,7 @@ def _most_beaten_by(a, board, wins):  # type: ignore[no-untyped-def]
     return by, most
 
 
-@part
+@inlined
 def _leader(board, wins):  # type: ignore[no-untyped-def]
     """The place of the candidate that leads: by its mean, or in wins that which another is least ahead of."""
     if wins is None:
@@ -99,7 +99,7 @@ def _leader_near(board, wins, near, threshold):  # type: ignore[no-untyped-def]
     return True
 
 
-@part
+@inlined
 def _settle(board, t):  # type: ignore[no-untyped-def]
     """The pool is exhausted, its means are known: whoever is behind the leader is out (up to rounding)."""
     leader = leader_place(board)
@@ -125,7 +125,7 @@ def _settle_wins(board, wins, t):  # type: ignore[no-untyped-def]
     eliminate(board, 1.0, t, _leader(board, wins))
 
 
-@part
+@inlined
 def end_round(board, wins, near, rule, t, found):  # type: ignore[no-untyped-def]
     """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried.
 
