@@ -295,30 +295,38 @@ def bounds(given: argparse.Namespace) -> None:
 
 
 FIRST_RACE = """
-import time, random
+import sys, time, random
 begun = time.process_time()
-import bestarm
+import bestarm, bestarm.comparisons
 imported = time.process_time()
+comparison = getattr(bestarm.comparisons, sys.argv[1])()
 def score(arm, item):
     return random.Random(f"{arm} {item}").random()
-bestarm.race(score, arms=["a", "b", "c"], items=range(50), bounds=(0, 1))
+bestarm.race(score, arms=["a", "b", "c"], items=range(50), bounds=(0, 1), comparison=comparison)
 print(imported - begun, time.process_time() - imported)
 """
 
 
 def first(given: argparse.Namespace) -> None:
     """Processor seconds of the first race of an installation, which compiles, and of the second."""
-    with tempfile.TemporaryDirectory() as cache:
-        for name in ("first", "second"):
-            done = subprocess.run(
-                [sys.executable, "-c", FIRST_RACE],
-                env=os.environ | {"NUMBA_CACHE_DIR": cache},
-                stdout=subprocess.PIPE,
-                text=True,
-                check=True,
-            )
-            imported, raced = map(float, done.stdout.split())
-            CONSOLE.print(f"the {name} race with bounds: {imported:.1f} s to import, {raced:.1f} s to race")
+    table = headed("Processor seconds with an empty cache of kernels", "", "import", "first race", "second race")
+    for comparison in ("LeaderBetting", "Betting"):
+        with tempfile.TemporaryDirectory() as cache:
+            (imported, raced), (_, raced_again) = (_seconds(comparison, cache) for _ in range(2))
+        table.add_row(comparison, *(f"{seconds:.1f}" for seconds in (imported, raced, raced_again)))
+    CONSOLE.print(table)
+
+
+def _seconds(comparison: str, cache: str) -> list[float]:
+    """How long an interpreter of its own takes to import the package, and for a race."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_RACE, comparison],
+        env=os.environ | {"NUMBA_CACHE_DIR": cache},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [float(seconds) for seconds in done.stdout.split()]
 
 
 PARTS = {part.__name__: part for part in (tables, laws, ties, power, cost, bounds, first)}

@@ -19,7 +19,7 @@ import bestarm
 from bestarm import OutOfBoundsError, Race, RaceResult, race_table, read_table
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.cli import app
-from bestarm.comparisons import Betting, EmpiricalBernstein, StudentMixture
+from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, StudentMixture
 from bestarm.errors import EvaluationError, StoreError
 from bestarm.report.guarantee import guarantee
 from bestarm.report.page import page
@@ -81,7 +81,7 @@ def test_a_group_counts_by_its_size(seed: int, low: float, high: float, lower_is
     result = run(scores, groups, bounds=(low, high), seed=seed, lower_is_better=lower_is_better)
     means, sizes = drawn(scores, groups, seed)
     rewards = low + (sizes / sizes.max())[:, None] * ((low + high - means if lower_is_better else means) - low)
-    game = by_hand(PairwiseBAI(comparison=Betting((low, high), pool=N_GROUPS)), rewards)
+    game = by_hand(PairwiseBAI(comparison=LeaderBetting((low, high), pool=N_GROUPS)), rewards)
     assert result.settings.group_sizes == tuple(sizes)
     assert course(result.eliminations) == course(game.eliminations, ARMS.__getitem__)
     assert (result.reason, result.n_rounds) == ("decided", game.n_rounds)
@@ -176,7 +176,7 @@ def test_the_regret_bound_is_in_units_of_items() -> None:
     result = run(scores, groups, max_evaluations=250)
     means, sizes = drawn(scores, groups, 0)
     game = by_hand(
-        PairwiseBAI(comparison=Betting(pool=N_GROUPS)), (sizes[:, None] / sizes.max() * means)[: result.n_rounds]
+        PairwiseBAI(comparison=LeaderBetting(pool=N_GROUPS)), (sizes[:, None] / sizes.max() * means)[: result.n_rounds]
     )
     assert (result.reason, game.finished) == ("budget", False)
     unit = sizes.max() * N_GROUPS / len(scores)
@@ -362,7 +362,7 @@ def test_for_the_population_all_groups_count_the_same(options: dict[str, Any]) -
     scores, groups = made(12)
     result = run(scores, groups, **options)
     means, _ = drawn(scores, groups, 0)
-    comparison = StudentMixture(min_rounds=10) if "comparison" in options else Betting()
+    comparison = StudentMixture(min_rounds=10) if "comparison" in options else LeaderBetting()
     game = by_hand(PairwiseBAI(comparison=comparison), means)
     assert course(result.eliminations) == course(game.eliminations, ARMS.__getitem__)
     assert (result.target, result.unit, result.guarantee.pool) == ("population", 1.0, None)

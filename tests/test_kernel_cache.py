@@ -174,3 +174,38 @@ def test_several_threads_compile_at_once(tmp_path: Path) -> None:
     )
     assert done.stdout == "8\n"
     assert list(tmp_path.rglob("*.nbc"))
+
+
+# What Numba compiles in the first race of an installation: functions of the kernels, and others of its own.
+FIRST_RACE = """
+import sys
+from numba.core import event
+import bestarm, bestarm.comparisons
+
+with event.install_recorder("numba:compile") as recorder:
+    comparison = getattr(bestarm.comparisons, sys.argv[1])()
+    bestarm.race(lambda arm, seed: 0.5, arms=range(3), max_evaluations=9, bounds=(0, 1), comparison=comparison)
+functions = [found.data["dispatcher"].py_func for _, found in recorder.buffer if found.is_start]
+print(*(one.__name__ for one in functions if "bestarm" in one.__module__))
+print(sum("bestarm" not in one.__module__ for one in functions))
+"""
+UNUSED = {"_settle_wins", "_most_beaten_by", "_leader_near", "race_portfolio", "log_wealth", "quick_log_wealth"}
+
+
+@pytest.mark.parametrize(("comparison", "race"), [("Betting", "race_wealth"), ("LeaderBetting", "race_leaders")])
+def test_the_first_race_compiles_what_it_uses_and_that_once(comparison: str, race: str, tmp_path: Path) -> None:
+    paths = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(bestarm.__file__).parent.parent)}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FIRST_RACE, comparison],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=os.environ | paths,
+    )
+    of_kernels, others = done.stdout.splitlines()
+    names = of_kernels.split()
+    assert len(names) == len(set(names))
+    assert not UNUSED & set(names)
+    assert int(others) <= 12  # a slice that is assigned to compiles 30 of them, most for its error messages
+    assert {path.name.split("-")[0].split(".")[-1] for path in tmp_path.rglob("*.nbi")} == {race, "all_within"}

@@ -46,14 +46,14 @@ def played(algorithm: Algorithm, rows: Any, block: int) -> EliminationGame:
 
 def purses_of(game: EliminationGame) -> list[Purse]:
     assert isinstance(game.evidence, WealthEvidence)
-    return [game.evidence.state.purse, game.evidence.state.near]
+    return [purse for purse in (game.evidence.state.purse, game.evidence.state.near) if purse is not None]
 
 
 def bytes_of(game: EliminationGame) -> int:
     """The memory of what a game keeps of pairs of arms."""
     assert isinstance(game.evidence, WealthEvidence)
     state, folio = game.evidence.state, getattr(game.evidence, "folio", [])
-    parts = (game.evidence.board, state.purse, state.near, [state.sums], folio)
+    parts = (game.evidence.board, *purses_of(game), [state.sums], folio)
     return sum(array.nbytes for part in parts for array in part)
 
 

@@ -282,7 +282,7 @@ class Wealth(NamedTuple):
 
     sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
     purse: Purse  # against "not better"
-    near: Purse  # against "not better by more than -epsilon"; of one arm, and not used, where there is no epsilon
+    near: Purse | None  # against "not better by more than -epsilon"; None without epsilon
 
 
 class RivalRule(NamedTuple):

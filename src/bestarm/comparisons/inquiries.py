@@ -103,14 +103,11 @@ class Inquiries:
         """Make the bets of all rounds that are new."""
         from bestarm.kernels import ask_again
 
-        evidence = self._evidence
-        course, bets = evidence.course, evidence.leaders
-        entries = course.first_rounds[: course.n_entries[0]]
-        on_leaders = bets.bets, bets.weights, bets.sizes
+        evidence, pair = self._evidence, self._on_pair
+        course, leaders = evidence.course, evidence.leaders
+        bets = leaders.bets, leaders.weights, leaders.sizes, pair.bets, pair.weights, pair.first_rounds
         for begun, arms, rows in evidence.history.blocks(asked.n_rounds):
             column_of = np.full(evidence.board.arms.size, -1)
             column_of[arms] = np.arange(arms.size)
-            entry = max(0, int(np.searchsorted(entries, begun + 1, side="right")) - 1)
-            where = rows, column_of, begun, entry, leader
-            ask_again(*where, course, on_leaders, self._on_pair, asked.inquiry, evidence.rule)
+            ask_again(rows, column_of, begun, leader, course, bets, asked.inquiry, evidence.rule)
         asked.n_rounds = evidence.history.n_rounds

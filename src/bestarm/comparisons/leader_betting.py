@@ -45,8 +45,7 @@ class LeaderEvidence(WealthEvidence):
     def _state(self) -> Wealth:
         if self._pairs > 0.0:
             return super()._state()
-        none = new_purse(1, BETS[:1], WEIGHTS[:1], 0.0)
-        return Wealth(np.zeros((1, 1)), none, none)
+        return Wealth(np.zeros((1, 1)), new_purse(1, BETS[:1], WEIGHTS[:1], 0.0), None)
 
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
@@ -63,7 +62,8 @@ class LeaderEvidence(WealthEvidence):
         from bestarm.kernels import race_leaders
 
         self.course = with_room(self.course)
-        return int(race_leaders(rows, self.board, self.leaders, self.course, *self.state, self.rule))
+        sums, purse, _ = self.state
+        return int(race_leaders(rows, self.board, self.leaders, self.course, sums, purse, self.rule))
 
     def _just_renewed(self) -> bool:
         """Whether the leaders were renewed after the last round: a game that is told anew looks in the same rounds."""

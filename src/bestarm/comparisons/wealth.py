@@ -57,17 +57,15 @@ class WealthEvidence(Evidence):
     def _state(self) -> Wealth:
         n_arms, betting = self.board.arms.size, self.betting
         bets, weights = np.array(betting.bets), np.array(betting.weights)
-        return Wealth(
-            sums=np.zeros((n_arms, n_arms)),
-            purse=new_purse(n_arms, bets, weights, betting.reserve),
-            near=new_purse(n_arms if self.rule.epsilon > 0 else 1, bets, weights, betting.reserve),
-        )
+        new = partial(new_purse, n_arms, bets, weights, betting.reserve)
+        return Wealth(np.zeros((n_arms, n_arms)), new(), new() if self.rule.epsilon > 0.0 else None)
 
     def _play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds in which no bet wakes."""
         from bestarm.kernels import race_wealth
 
-        return int(race_wealth(rows, self.board, *self.state, self.rule))
+        wins = self.state.sums if self.rule.signs else None
+        return int(race_wealth(rows, self.board, *self.state, wins, self.rule))
 
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
@@ -92,7 +90,7 @@ class WealthEvidence(Evidence):
     def _change_purses(self, change: Callable[[Purse], Purse]) -> None:
         """Change the purses that are in use."""
         purse, near = self.state.purse, self.state.near
-        self.state = self.state._replace(purse=change(purse), near=change(near) if self.rule.epsilon > 0.0 else near)
+        self.state = self.state._replace(purse=change(purse), near=None if near is None else change(near))
 
     def rest(self) -> None:
         """Give back the bets: bounds need the rewards alone."""

@@ -7,19 +7,21 @@ Letters as in `bestarm.kernels.leaders`. The leader that is asked about is in an
 import numpy as np
 
 from bestarm.kernels.bets import IMPOSSIBLE, null_mean
-from bestarm.kernels.compiling import compiled, inlined
+from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.leaders import EXHAUSTED, SHARE, largest_bet
 from bestarm.wagers import FIRST
 
 NOBODY = FIRST + 1  # the place of arms that are not among the first leaders
 
 
-@compiled
-def _grow(a, k, n, wealth, totals, shifts, bet, gain, y, fall, cap, keep, spread):  # type: ignore[no-untyped-def]
+@part
+def _grow(at, wealth, totals, shifts, wager, spread):  # type: ignore[no-untyped-def]
     """Multiply the wealth by ``1 + lambda (gain - y)`` for each of ``n`` shifts, with which the null mean ``y`` falls.
 
-    Before that, a share of the total before this round is spread. The total of this round grows by the wealth.
+    Before that a share of the total before this round is spread: what is kept, and what is added of it. The total of
+    this round grows by the wealth.
     """
+    (a, k, n), (bet, gain, y, fall, cap), (kept, added) = at, wager, spread
     cut = bet * (1.0 + y) > cap  # then this bet is, for the smallest shifts at least
     first, rise = 1.0 + bet * (gain - y), bet * fall
     for s in range(n):
@@ -28,12 +30,12 @@ def _grow(a, k, n, wealth, totals, shifts, bet, gain, y, fall, cap, keep, spread
             null = y - fall * shifts[s]
             most = cap / (1.0 + null) if null > -1.0 else np.inf
             factor = 1.0 + min(bet, most) * (gain - null)
-        grown = (keep * wealth[a, k, s] + spread * totals[a, 0, s]) * factor
+        grown = (kept * wealth[a, k, s] + added * totals[a, 0, s]) * factor
         wealth[a, k, s] = grown
         totals[a, 1, s] += grown
 
 
-@compiled
+@part
 def _possible(n, y, fall, shifts):  # type: ignore[no-untyped-def]
     """How many of the shifts, the smallest, leave a null mean that is possible."""
     while n > 0 and y - fall * shifts[n - 1] < IMPOSSIBLE:
@@ -41,10 +43,11 @@ def _possible(n, y, fall, shifts):  # type: ignore[no-untyped-def]
     return n
 
 
-@compiled
+@part
 def _add_up_leaders(row, column_of, leaders, sums, place, firsts, rule):  # type: ignore[no-untyped-def]
     """Add up rewards and sums of the first leaders. One that is not in the row has failed: its reward is the worst."""
-    place[:] = NOBODY
+    for arm in range(place.size):
+        place[arm] = NOBODY
     for c in range(FIRST):
         arm = leaders[c]
         if arm < 0:
@@ -63,37 +66,41 @@ def _ahead(firsts, which, m, place, own):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _on_leaders(a, n, t, reward, rank, choice, entry, V, bets, weights, sizes, inquiry, rule):  # type: ignore[no-untyped-def]
+def _on_leaders(at, reward, rank, entry, course, bets, inquiry, rule):  # type: ignore[no-untyped-def]
     """One round of the bets on leaders against an arm, for ``n`` shifts; how many of them leave a possible null.
 
     ``rank`` is that of the leader asked about, the arm itself left out.
     """
+    (a, n, t), (leader_bets, weights, sizes, _, _, _) = at, bets
+    _, _, choice, variances, _ = course
     arms, shifts, wealth, _, risked, _, sums, place, firsts, totals, _ = inquiry
     arm, squares = arms[a], 0.0
     stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
-    reach = stretch * largest_bet(t, risked[a], V)
+    reach = stretch * largest_bet(t, risked[a], variances[entry])
     share = SHARE / (t - 1.0) if t > 2 else 0.0  # of what the round before has left
     for s in range(n):
         totals[a, 0, s] = totals[a, 1, s] if totals[a, 1, s] >= EXHAUSTED else 0.0
         totals[a, 1, s] = 0.0
-    for k in range(bets.size):
+    for k in range(weights.size):
         h = choice[entry, k, arm]
         bet, gain, y, fall = 0.0, 0.0, 0.0, 0.0
         if h >= 0:
             m = sizes[h]
-            bet, fall = min(stretch * bets[k], reach), stretch / m if rank < m else 0.0
+            bet, fall = min(stretch * leader_bets[k], reach), stretch / m if rank < m else 0.0
             gain = _ahead(firsts, 0, m, place[arm], reward)
             y = null_mean(-rule.zone, rule.pool, t, _ahead(firsts, 1, m, place[arm], sums[arm]))
             squares = gain * gain if k == 0 else squares
         n = _possible(n, y, fall, shifts)
-        _grow(a, k, n, wealth, totals, shifts, bet, gain, y, fall, rule.cap, 1.0 - share, share * weights[k])
+        wager, spread = (bet, gain, y, fall, rule.cap), (1.0 - share, share * weights[k])
+        _grow((a, k, n), wealth, totals, shifts, wager, spread)
     risked[a] += squares
     return n
 
 
 @inlined
-def _on_pair(a, n, t, gain, behind, awake, asleep, bets, inquiry, rule):  # type: ignore[no-untyped-def]
+def _on_pair(at, gain, behind, awake, asleep, bets, inquiry, rule):  # type: ignore[no-untyped-def]
     """The same for the bets on the leader alone that are awake; nothing of their wealth is spread."""
+    (a, n, t), (_, _, _, pair_bets, _, _) = at, bets
     _, shifts, _, wealth, _, _, _, _, _, _, totals = inquiry
     stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
     y = null_mean(-rule.zone, rule.pool, t, behind)
@@ -101,23 +108,22 @@ def _on_pair(a, n, t, gain, behind, awake, asleep, bets, inquiry, rule):  # type
     for s in range(n):
         totals[a, 1, s] = asleep
     for k in range(awake):
-        _grow(a, k, n, wealth, totals, shifts, bets[k], gain, y, stretch, rule.cap, 1.0, 0.0)
+        _grow((a, k, n), wealth, totals, shifts, (pair_bets[k], gain, y, stretch, rule.cap), (1.0, 0.0))
     return n
 
 
 @compiled
-def ask_again(rows, column_of, begun, entry, asked, course, leaders, mixture, inquiry, rule):  # type: ignore[no-untyped-def]
+def ask_again(rows, column_of, begun, asked, course, bets, inquiry, rule):  # type: ignore[no-untyped-def]
     """Make the bets of further rounds again, for each shift by which the leader that is asked about may be worse.
 
     ``rows`` are the rounds after the first ``begun``, in all of which the same arms were queried, with the column of
-    each arm or -1; ``entry`` is that of the course which holds in the first of them. ``leaders`` are the bets on
-    averages of leaders with their weights and sizes, ``mixture`` those on pairs.
+    each arm or -1. ``bets`` are those on averages of leaders, their weights and the sizes of the averages; and those on
+    the pair, their weights and the rounds in which they wake.
     """
-    bets, weights, sizes = leaders
     arms, _, _, _, _, n_left, sums, place, firsts, totals, pair_totals = inquiry
-    first_rounds, first_leaders, choice, variances, n_entries = course
-    pair_bets, pair_weights, pair_rounds = mixture
-    awake, asleep = 0, 1.0
+    _, _, _, pair_bets, pair_weights, pair_rounds = bets
+    first_rounds, first_leaders, _, _, n_entries = course
+    entry, awake, asleep = 0, 0, 1.0
     for r in range(rows.shape[0]):
         t = begun + r + 1
         while entry + 1 < n_entries[0] and first_rounds[entry + 1] <= t:
@@ -130,13 +136,13 @@ def ask_again(rows, column_of, begun, entry, asked, course, leaders, mixture, in
             arm, n, leader = arms[a], n_left[a], place[asked]
             if column_of[arm] < 0 or n == 0:
                 continue
-            reward = (rows[r, column_of[arm]] - rule.low) * rule.scale
             if t > 1:
-                rank, V = leader - 1 if place[arm] < leader else leader, variances[entry]
-                n = _on_leaders(a, n, t, reward, rank, choice, entry, V, bets, weights, sizes, inquiry, rule)
+                reward = (rows[r, column_of[arm]] - rule.low) * rule.scale
+                rank = leader - 1 if place[arm] < leader else leader
+                n = _on_leaders((a, n, t), reward, rank, entry, course, bets, inquiry, rule)
             if rule.paired and column_of[asked] >= 0:
                 gain = (rows[r, column_of[asked]] - rows[r, column_of[arm]]) * rule.scale
-                n = _on_pair(a, n, t, gain, sums[asked] - sums[arm], awake, asleep, pair_bets, inquiry, rule)
+                n = _on_pair((a, n, t), gain, sums[asked] - sums[arm], awake, asleep, bets, inquiry, rule)
             while n > 0 and rule.single * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
                 n -= 1
             n_left[a] = n

@@ -18,7 +18,7 @@ from bestarm.board import (
     QUERIES,
     ROUNDS,
 )
-from bestarm.kernels.compiling import compiled, summing
+from bestarm.kernels.compiling import compiled, inlined, part, summing
 
 LONG = 9e18  # rounds beyond any game, and still an integer
 
@@ -49,7 +49,7 @@ def all_within(rows, low, high):  # type: ignore[no-untyped-def]
     return inside
 
 
-@compiled
+@inlined
 def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     """Note that an arm was beaten in this round; `eliminate` decides what follows."""
     board.beaten_round[arm] = t
@@ -57,7 +57,7 @@ def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
     board.margin[arm] = margin
 
 
-@compiled
+@inlined
 def leader_place(board):  # type: ignore[no-untyped-def]
     """The place of the candidate with the largest mean, the first of them."""
     leader = -1
@@ -67,7 +67,7 @@ def leader_place(board):  # type: ignore[no-untyped-def]
     return leader
 
 
-@compiled
+@part
 def all_candidates_queried(board):  # type: ignore[no-untyped-def]
     """Whether none of the candidates was withdrawn: only then can one arm be compared with all of them."""
     queried = 0
@@ -76,7 +76,7 @@ def all_candidates_queried(board):  # type: ignore[no-untyped-def]
     return queried == board.tally[CANDIDATES]
 
 
-@compiled
+@part
 def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
     """Take the candidates marked in this round out of S; if all are, the one at the place of the leader stays."""
     arms, bar, tally = board.arms, board.bar, board.tally
@@ -94,7 +94,7 @@ def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
             tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[arm])
 
 
-@compiled
+@part
 def let_leave(board, t):  # type: ignore[no-untyped-def]
     """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
     tally, n = board.tally, board.tally[QUERIED]
@@ -103,7 +103,7 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
         if board.last_round[board.arms[a]] > t:
             before[stay] = a
             stay += 1
-        else:
+        else:  # from the end on: the first of them is the last
             end -= 1
             before[end] = a
     if stay < n:
@@ -116,27 +116,29 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
         tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])
 
 
-@compiled
+@part
 def _part(board, before, stay):  # type: ignore[no-untyped-def]
     """Note how far everybody is ahead of those that leave, and they of everybody."""
     arms, means, parted = board.arms, board.means, board.parted
-    for a in before[stay:]:
+    for k in range(stay, before.size):
+        a = before[k]
         for b in range(before.size):
             parted[arms[a], arms[b]] = means[b] - means[a]
             parted[arms[b], arms[a]] = means[a] - means[b]
 
 
-@compiled
+@part
 def _rearrange(board, before):  # type: ignore[no-untyped-def]
     """Bring what is kept by place into the new order."""
-    n = before.size
-    board.arms[:n] = board.arms[:n][before]
-    board.means[:n] = board.means[:n][before]
-    board.own[:n] = board.own[:n][before]
-    board.bar[:n] = board.bar[:n][before]
+    arms, means, own, bar = board.arms.copy(), board.means.copy(), board.own.copy(), board.bar.copy()
+    for a in range(before.size):
+        board.arms[a] = arms[before[a]]
+        board.means[a] = means[before[a]]
+        board.own[a] = own[before[a]]
+        board.bar[a] = bar[before[a]]
 
 
-@compiled
+@part
 def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
     """The same by two places: the rows of those that stay only move up, those of the others are taken out first."""
     n = before.size
@@ -144,7 +146,7 @@ def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
     for k in range(stay, n):
         for b in range(n):
             moved[k - stay, b] = squares[max(before[k], b), min(before[k], b)]
-    first = before[stay:].min()  # what is before it stays where it is
+    first = before[n - 1]  # of those that leave: what is before it stays where it is
     for a in range(first, stay):
         for b in range(a):
             squares[a, b] = squares[before[a], before[b]]
@@ -153,12 +155,13 @@ def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
             squares[a, b] = moved[a - stay, before[b]]
     row = np.empty(n)
     for a in range(n, squares.shape[0]):
-        row[first:] = squares[a, first:n]
+        for b in range(first, n):
+            row[b] = squares[a, b]
         for b in range(first, n):
             squares[a, b] = row[before[b]]
 
 
-@compiled
+@part
 def may_go_on(tally, limits):  # type: ignore[no-untyped-def]
     """Whether there is another round: the game is undecided and the budget allows it."""
     return (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestarm.kernels.compiling import compiled, inlined
+from bestarm.kernels.compiling import compiled, inlined, part
 
 IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
 FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
@@ -79,7 +79,7 @@ def _set_differences(rows, r, i, m, arms, rule, differences):  # type: ignore[no
         differences[arms[b]] = 1.0 * (x > y) - 1.0 * (x < y) if rule.signs else (x - y) * rule.scale
 
 
-@compiled
+@part
 def bet_on_all(rows, r, t, nu, m, places, rule, purse):  # type: ignore[no-untyped-def]
     """Bet that each queried arm is better by more than ``nu`` than each candidate.
 
@@ -109,7 +109,7 @@ def bet_on_all(rows, r, t, nu, m, places, rule, purse):  # type: ignore[no-untyp
             _fold(i, row, row_of.size, weights, log_wealth, wealth, growth)
 
 
-@compiled
+@part
 def add_differences(rows, r, m, places, rule):  # type: ignore[no-untyped-def]
     """Add the differences of a round to all candidates."""
     arms, bar, sums, differences = places

@@ -5,18 +5,20 @@ holds that of other files too. Here the code is kept for one state of *all* the 
 a change or an upgrade everything is compiled anew, and nobody runs a stale kernel.
 """
 
+import gc
 import glob
 import hashlib
 import logging
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import register_jitable
 
 
 def _fingerprint() -> str:
@@ -33,6 +35,7 @@ LOG = logging.getLogger("bestarm.kernels")
 # that moment, as compiling does when it ends, makes that fail, and the code is not there to be kept.
 COMPILING = threading.RLock()
 NOT_SEEN = "no compiled object yet"
+SHARED: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}  # nobody calls kernels from C
 
 
 class KernelCache(FunctionCache):
@@ -70,11 +73,23 @@ class KernelCache(FunctionCache):
                     path.unlink()
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the garbage collector, which would take a tenth of the time and find little."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _alone(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The same, in one thread at a time, up to the end of what it throws away."""
 
     def alone(signature: Any) -> Any:
-        with COMPILING:
+        with COMPILING, _no_collection():
             return compile_kernel(signature)
 
     return alone
@@ -84,7 +99,7 @@ def _kept(**options: Any) -> Any:
     """A decorator that compiles without the GIL and keeps the code on disk."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        kernel = njit(nogil=True, error_model="numpy", **options)(function)
+        kernel = njit(nogil=True, **SHARED, **options)(function)
         if not config.DISABLE_JIT:  # type: ignore[attr-defined]
             kernel._cache = KernelCache(function)
             kernel.compile = _alone(kernel.compile)
@@ -93,8 +108,14 @@ def _kept(**options: Any) -> Any:
     return decorate
 
 
+# Kernels that Python calls.
 compiled: Any = _kept()
 # Sums may be vectorised, that is, added up in another order; the order is the same in every call.
 summing: Any = _kept(fastmath={"reassoc", "contract"})
-# Part of its caller: no reference counting of the arrays it takes out of a board or a purse in every round.
-inlined: Any = njit(nogil=True, error_model="numpy", inline="always")
+# What kernels call. Without code for calls from Python, and without anything kept on disk, which would double the time
+# to compile a function that takes a board. Called from Python it runs as it is written.
+part: Any = register_jitable(**SHARED)
+# The same without any code of its own: it becomes lines of its caller. For what is called in one place, and for what
+# takes arrays out of a board or a purse in every round, whose references would be counted. Too much in one kernel makes
+# it slow to compile.
+inlined: Any = njit(inline="always", **SHARED)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bestarm.board import NEXT_LEAVE, QUERIED
 from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.moments import absorb_squares, begin_round
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
@@ -24,7 +24,7 @@ SLACK = 1e-11  # added to n in standard deviations: a little above what the ridg
 CHECKED_ROUNDS, SOLVED, UNCERTIFIED = range(3)
 
 
-@compiled
+@part
 def _is_positive(n, B, w):  # type: ignore[no-untyped-def]
     """Whether these weights prove that the supremum is positive, rounding allowed for."""
     lead, square, scale = 0.0, 0.0, 0.0
@@ -37,7 +37,7 @@ def _is_positive(n, B, w):  # type: ignore[no-untyped-def]
     return lead > 0.0 and lead > np.sqrt(max(square, 0.0) + ROUNDING * scale * scale)
 
 
-@compiled
+@part
 def _is_negative(n, B, w, Bw):  # type: ignore[no-untyped-def]
     """Whether ``y = s w`` proves for some ``s`` that the supremum is not positive, rounding allowed for.
 
@@ -60,7 +60,7 @@ def _is_negative(n, B, w, Bw):  # type: ignore[no-untyped-def]
     return least <= most
 
 
-@compiled
+@part
 def _solve(B, n, active, z):  # type: ignore[no-untyped-def]
     """Solve ``B z = n`` on the first ``active.size`` rows and columns named, by Cholesky with a little ridge.
 
@@ -88,7 +88,7 @@ def _solve(B, n, active, z):  # type: ignore[no-untyped-def]
         z[a] = x / L[a, a]
 
 
-@compiled
+@part
 def _minimise_on_support(n, B, w):  # type: ignore[no-untyped-def]
     """Move ``w`` to the minimum over its support, dropping the arms whose weight would become negative."""
     z = np.empty(n.size)
@@ -109,7 +109,7 @@ def _minimise_on_support(n, B, w):  # type: ignore[no-untyped-def]
             return
 
 
-@compiled
+@part
 def _times(B, w, Bw):  # type: ignore[no-untyped-def]
     """``B w`` for weights of which most are zero."""
     for k in range(w.size):
@@ -120,7 +120,7 @@ def _times(B, w, Bw):  # type: ignore[no-untyped-def]
                 Bw[k] += w[j] * B[j, k]
 
 
-@compiled
+@part
 def _enter(n, B, w, Bw):  # type: ignore[no-untyped-def]
     """Give a first weight to the arm outside the support that promises the steepest descent; whether there is one."""
     enter, steepest = -1, 0.0
@@ -204,7 +204,7 @@ def sparse_sign(n, B, w, s, limit):  # type: ignore[no-untyped-def]
     return POSITIVE
 
 
-@compiled
+@part
 def differences_from(place, board, m, t, means, covariance):  # type: ignore[no-untyped-def]
     """Means and covariance of the differences of the other queried arms to the one at a place."""
     squares = board.squares
@@ -226,7 +226,7 @@ def differences_from(place, board, m, t, means, covariance):  # type: ignore[no-
         row += 1
 
 
-@compiled
+@part
 def _judge_convex(board, t, slope, offset, search, rule):  # type: ignore[no-untyped-def]
     """Mark every candidate that a combination of the others is certified to beat; whether there is one."""
     m, arms, found = board.tally[QUERIED], board.arms, False

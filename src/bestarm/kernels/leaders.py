@@ -8,9 +8,9 @@ of ``Y`` and ``Y^2`` by ``m``, ``Q`` and ``V`` the pooled sum of squares and var
 import numpy as np
 
 from bestarm.board import NEXT_LEAVE, QUERIED
-from bestarm.kernels.base import may_go_on
+from bestarm.kernels.base import leader_place, may_go_on
 from bestarm.kernels.bets import IMPOSSIBLE
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.moments import begin_round
 from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
 from bestarm.wagers import COLUMNS, FIRST, RENEWAL, SEEN, SQUARES, VARIANCE
@@ -24,7 +24,7 @@ EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arit
 SAME = 1e-12  # averages whose values differ by less are equally good, and the smaller is taken
 
 
-@compiled
+@part
 def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
     """By how much the average of the first ``m`` columns, the column itself left out, is ahead of each column.
 
@@ -45,13 +45,13 @@ def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
     return sizes.size
 
 
-@compiled
+@inlined
 def largest_bet(t, risked, variance):  # type: ignore[no-untyped-def]
     """The largest bet of a round before which ``t - 1`` were seen: ``4 / sqrt(t (q + 3 V) / (t - 1 + 3))``."""
     return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
 
 
-@compiled
+@part
 def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
     """Multiply the wealth of one bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
     left = rule.pool - t + 1.0
@@ -69,7 +69,7 @@ def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
             wealth[c] *= 1.0 + min(bet, most, stretch * reach[c]) * (leaders.against[h, c] - y)
 
 
-@compiled
+@part
 def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
     """One round of all bets; then a share of the wealth is spread over them, and what was risked is counted."""
     V, share, total = leaders.pooled[VARIANCE], SHARE / t, leaders.reach
@@ -94,7 +94,7 @@ def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
                 leaders.wealth[k, c] = (1.0 - share) * leaders.wealth[k, c] + share * leaders.weights[k] * total[c]
 
 
-@compiled
+@part
 def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
     """Take the round into the sums that the averages are chosen by: after the bets, which must not know it."""
     rewards, sums = leaders.scratch, leaders.sums
@@ -116,7 +116,7 @@ def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
         sums[c] += rewards[c]
 
 
-@compiled
+@part
 def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
     """One round of the bets on leaders; there are none in the first. An arm that failed in it has the worst reward."""
     n, rewards = leaders.counts[COLUMNS], leaders.scratch
@@ -135,14 +135,14 @@ def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
     _learn(t, n, n_sizes, leaders)
 
 
-@compiled
+@inlined
 def _is_ahead(one, other, leaders):  # type: ignore[no-untyped-def]
     """Whether the arm of a column has the larger mean than that of another, ties by number."""
     sums, arms = leaders.sums, leaders.arms
     return sums[one] > sums[other] or (sums[one] == sums[other] and arms[one] < arms[other])
 
 
-@compiled
+@part
 def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
     """The columns that are kept, those with the largest means first and in order, the others as they were."""
     order, n_first, n_kept = leaders.order, 0, 0
@@ -166,7 +166,7 @@ def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
     return n_kept
 
 
-@compiled
+@part
 def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
     """Bring the values of columns into a new order."""
     for c in range(n):
@@ -175,7 +175,7 @@ def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
         values[c] = scratch[c]
 
 
-@compiled
+@part
 def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
     order, scratch = leaders.order, leaders.scratch
     for k in range(leaders.bets.size):
@@ -193,7 +193,7 @@ def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
     leaders.counts[COLUMNS] = n
 
 
-@compiled
+@part
 def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
     """For each arm and bet the average that promises most: the largest ``d - (l / 2) (v + d^2)``, after ``t`` rounds.
 
@@ -218,23 +218,22 @@ def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
                     leaders.choice[k, c], best = h, value
 
 
-@compiled
+@part
 def _enter(t, n, leaders, course):  # type: ignore[no-untyped-def]
     """Note in the course of the game what is bet on after round ``t``; there is room for it."""
     entry = course.n_entries[0]
     course.first_rounds[entry], course.variances[entry] = t + 1, leaders.pooled[VARIANCE]
-    course.leaders[entry] = -1
-    course.choice[entry] = -1
-    for c in range(n):
-        arm = leaders.arms[c]
-        if c < FIRST:
-            course.leaders[entry, c] = arm
-        for k in range(leaders.bets.size):
-            course.choice[entry, k, arm] = leaders.choice[k, c]
+    for c in range(FIRST):
+        course.leaders[entry, c] = leaders.arms[c] if c < n else -1
+    for k in range(leaders.bets.size):
+        for arm in range(leaders.arms.size):
+            course.choice[entry, k, arm] = -1
+        for c in range(n):
+            course.choice[entry, k, leaders.arms[c]] = leaders.choice[k, c]
     course.n_entries[0] += 1
 
 
-@compiled
+@part
 def renew_leaders(t, board, leaders, course, zone):  # type: ignore[no-untyped-def]
     """Put the columns in order after round ``t``, without arms that left, and choose for the rounds that come.
 
@@ -251,21 +250,17 @@ def renew_leaders(t, board, leaders, course, zone):  # type: ignore[no-untyped-d
     leaders.counts[RENEWAL] = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
-@compiled
+@part
 def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
     """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
-    best = -1
-    for a in range(board.tally[QUERIED]):
-        if board.bar[a] == 0.0 and (best < 0 or board.means[a] > board.means[best]):
-            best = a
-    arm = board.arms[best]
+    arm = board.arms[leader_place(board)]
     if leaders.total[arm] > 1.0:
         leaders.total[arm] = 1.0
         for k in range(leaders.bets.size):
             leaders.wealth[k, leaders.column_of[arm]] = leaders.weights[k]
 
 
-@compiled
+@part
 def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
     """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
     for a in range(board.tally[QUERIED]):
@@ -277,7 +272,7 @@ def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def race_leaders(rows, board, leaders, course, sums, purse, near, rule):  # type: ignore[no-untyped-def]
+def race_leaders(rows, board, leaders, course, sums, purse, rule):  # type: ignore[no-untyped-def]
     """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used.
 
     The game also stops when there is no room left in its course, and, if the rule says so, at each renewal.
@@ -293,13 +288,13 @@ def race_leaders(rows, board, leaders, course, sums, purse, near, rule):  # type
         if rule.zone > 0.0:
             _protect_leader(board, leaders)
         if rule.paired:
-            bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
+            bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, None)
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
         if found:
             mark_beaten(board, sums, row_of, total, wealth, rule, t)
             _name_leaders(board, leaders, t)
-        if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
-            end_round(board, sums, near, rule, t, found)
+        if found or t == rule.pool or tally[NEXT_LEAVE] <= t:
+            end_round(board, None, None, rule, t, found)
         if found or t + 1 >= leaders.counts[RENEWAL]:
             leaders.failing[:] = False
             renew_leaders(t, board, leaders, course, rule.zone)

@@ -1,10 +1,10 @@
 """Where rounds are absorbed: means, and centred sums of squares (Welford's updates)."""
 
 from bestarm.board import QUERIED, QUERIES, ROUNDS
-from bestarm.kernels.compiling import compiled, inlined
+from bestarm.kernels.compiling import inlined, part
 
 
-@compiled
+@part
 def _absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no-untyped-def]
     """Update the means of the first ``m`` places with row ``r``, and leave the deviations from the old means."""
     for a in range(m):
@@ -12,7 +12,7 @@ def _absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no
         means[a] += deviation[a] * share
 
 
-@compiled
+@part
 def begin_round(rows, r, tally, arms, means, deviation):  # type: ignore[no-untyped-def]
     """Count the round and its queries, and absorb its means; returns its number."""
     m = tally[QUERIED]
@@ -23,7 +23,7 @@ def begin_round(rows, r, tally, arms, means, deviation):  # type: ignore[no-unty
     return t
 
 
-@compiled
+@part
 def absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyped-def]
     """The centred sums of squares of every arm and every difference, from the deviations of the round."""
     for a in range(m):

@@ -4,13 +4,13 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.moments import absorb_squares, begin_round
 
 ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
 
 
-@compiled
+@part
 def may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignore[no-untyped-def]
     """Whether any candidate may be beaten: never false when one is. No square roots and no branches, for speed."""
     slope_squared = slope * slope * scale * ROUNDING
@@ -26,7 +26,7 @@ def may_be_beaten(m, means, squares, bar, slope, offset, scale):  # type: ignore
     return False
 
 
-@compiled
+@part
 def radius(square, slope, offset, scale, linear):  # type: ignore[no-untyped-def]
     """How far ahead an arm must be of another: ``slope * spread + offset``; at least 0 with a linear spread (KN)."""
     if linear:
@@ -34,7 +34,7 @@ def radius(square, slope, offset, scale, linear):  # type: ignore[no-untyped-def
     return slope * np.sqrt(square * scale) + offset
 
 
-@compiled
+@part
 def _judge_pairs(board, slope, offset, scale, linear, ties, t):  # type: ignore[no-untyped-def]
     """Mark every candidate that is beaten, by the arm that beats it by most, all from the same statistics.
 
@@ -56,7 +56,7 @@ def _judge_pairs(board, slope, offset, scale, linear, ties, t):  # type: ignore[
             mark(board, arms[a], t, arms[by], most)
 
 
-@compiled
+@part
 def leader_within(board, epsilon, slope, offset, scale):  # type: ignore[no-untyped-def]
     """Whether the leader is shown to be less than epsilon worse than every other candidate."""
     if not all_candidates_queried(board):

@@ -5,7 +5,7 @@ import numpy as np
 from bestarm.board import QUERIED
 from bestarm.kernels.base import may_go_on
 from bestarm.kernels.bets import null_mean
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
 from bestarm.kernels.moments import absorb_squares, begin_round
 from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
@@ -15,7 +15,7 @@ FADING = 30.0  # rounds worth of ridge in the second moments that they are learn
 MOST = 0.95  # the largest share of a portfolio that is bet
 
 
-@compiled
+@part
 def _invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
     """One round of the portfolios, with the bets chosen before it; no more than the cap of one can be lost."""
     arms, m = board.arms, board.tally[QUERIED]
@@ -36,7 +36,7 @@ def _invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-de
         folio.wealth[i] = np.exp(folio.log_wealth[i])
 
 
-@compiled
+@part
 def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
     """Choose the bets that would have grown fastest, to second order: ``max <b, m> - b' M b / 2``, ``b >= 0``.
 
@@ -85,5 +85,5 @@ def race_portfolio(rows, board, sums, purse, near, folio, rule):  # type: ignore
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
         if found:
             mark_beaten(board, sums, row_of, total, wealth, rule, t)
-        end_round(board, sums, near, rule, t, found)
+        end_round(board, None, near, rule, t, found)
     return rows.shape[0]

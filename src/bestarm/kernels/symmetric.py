@@ -10,7 +10,7 @@ import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.moments import absorb_squares, begin_round
 from bestarm.kernels.pairs import leader_within, may_be_beaten, radius
 
@@ -25,7 +25,7 @@ SMALLEST = 1e-300  # a variance below it is none, and must not be divided by
 EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arithmetic slow
 
 
-@compiled
+@part
 def _bet(rows, r, t, board, rivals, zone):  # type: ignore[no-untyped-def]
     """Multiply the wealth of every bet by ``1 + kappa tanh(lambda (Y + zone) / kappa)``, and share some of it out.
 
@@ -54,7 +54,7 @@ def _bet(rows, r, t, board, rivals, zone):  # type: ignore[no-untyped-def]
         rivals.total[i] = total
 
 
-@compiled
+@part
 def _standing(board, failing):  # type: ignore[no-untyped-def]
     """The places of queried candidates, and of those that were until they failed in the round that comes next."""
     places, n = np.empty(board.arms.size, dtype=np.int64), 0
@@ -65,7 +65,7 @@ def _standing(board, failing):  # type: ignore[no-untyped-def]
     return places[:n]
 
 
-@compiled
+@part
 def _pooled_variance(t, standing, means, squares):  # type: ignore[no-untyped-def]
     """The variance of differences after ``t`` rounds, averaged over pairs; after the first round their mean square."""
     summed, n = 0.0, standing.size
@@ -76,7 +76,7 @@ def _pooled_variance(t, standing, means, squares):  # type: ignore[no-untyped-de
     return max(summed / max(1.0, 0.5 * n * (n - 1)) / max(1.0, t - 1.0), SMALLEST)
 
 
-@compiled
+@part
 def _first_two(standing, means, arms):  # type: ignore[no-untyped-def]
     """The places of the largest mean and of the second, ties by number; -1 where there is none."""
     first, second = -1, -1
@@ -129,7 +129,7 @@ def may_be_judged(first, i, j, t, square, constant_from):  # type: ignore[no-unt
     return found == 1 and t >= constant_from and square <= t * (ROUNDING * size) ** 2
 
 
-@compiled
+@part
 def _judge_wealth(board, rivals, threshold, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the wealth has reached the threshold; whether there is one."""
     found = False
@@ -141,7 +141,7 @@ def _judge_wealth(board, rivals, threshold, t):  # type: ignore[no-untyped-def]
     return found
 
 
-@compiled
+@part
 def _judge_pairs(board, first, slope, offset, rule, t):  # type: ignore[no-untyped-def]
     """Mark every other candidate that is beaten by a boundary, of the pairs that may be judged; whether there is one.
 
@@ -165,7 +165,7 @@ def _judge_pairs(board, first, slope, offset, rule, t):  # type: ignore[no-untyp
     return found
 
 
-@compiled
+@part
 def _leader_near(board, first, slope, offset, rule, t):  # type: ignore[no-untyped-def]
     """Whether the leader is shown to be within epsilon of every other candidate, all pairs of which may be judged."""
     if not leader_within(board, rule.epsilon, slope, offset, 1.0 / (t - 1.0)):
@@ -178,7 +178,7 @@ def _leader_near(board, first, slope, offset, rule, t):  # type: ignore[no-untyp
     return True
 
 
-@compiled
+@part
 def _protect_leader(board, rivals):  # type: ignore[no-untyped-def]
     """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
     arm = board.arms[leader_place(board)]
@@ -187,7 +187,7 @@ def _protect_leader(board, rivals):  # type: ignore[no-untyped-def]
         rivals.wealth[arm] = 1.0 / rivals.effects.size
 
 
-@compiled
+@part
 def _judge(board, rivals, slope, offset, rule, t):  # type: ignore[no-untyped-def]
     """Eliminate who is out by the wealth against it or by the boundary; whether somebody is."""
     found = _judge_wealth(board, rivals, rule.threshold, t)

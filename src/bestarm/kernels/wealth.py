@@ -5,20 +5,20 @@ import numpy as np
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
 from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
 from bestarm.kernels.bets import add_differences, bet_on_all
-from bestarm.kernels.compiling import compiled
+from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.moments import begin_round
 
 
-@compiled
+@inlined
 def bet_on_pairs(rows, r, t, m, places, rule, purse, near):  # type: ignore[no-untyped-def]
     """One round of bets on all pairs, and with epsilon of those that show who is near; places as in `bet_on_all`."""
     bet_on_all(rows, r, t, -rule.zone, m, places, rule, purse)
-    if rule.epsilon > 0.0:
+    if near is not None:
         bet_on_all(rows, r, t, -rule.epsilon, m, places, rule, near)
     add_differences(rows, r, m, places, rule)
 
 
-@compiled
+@part
 def _wealth_against(i, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
     """The summed wealth of the bets against an arm, and on whom most of that on pairs was made.
 
@@ -38,7 +38,7 @@ def _wealth_against(i, sums, row_of, total, single, rule):  # type: ignore[no-un
     return summed, by
 
 
-@compiled
+@part
 def any_beaten(m, arms, bar, sums, row_of, total, single, rule):  # type: ignore[no-untyped-def]
     """Whether the summed wealth has reached the threshold against any candidate."""
     found = False
@@ -49,7 +49,7 @@ def any_beaten(m, arms, bar, sums, row_of, total, single, rule):  # type: ignore
     return found
 
 
-@compiled
+@part
 def mark_beaten(board, sums, row_of, total, single, rule, t):  # type: ignore[no-untyped-def]
     """Mark every candidate against which the summed wealth has reached the threshold."""
     for a in range(board.tally[QUERIED]):
@@ -60,46 +60,46 @@ def mark_beaten(board, sums, row_of, total, single, rule, t):  # type: ignore[no
                 mark(board, i, t, by, np.log(summed) - np.log(rule.threshold))
 
 
-@compiled
-def _most_beaten_by(a, board, sums):  # type: ignore[no-untyped-def]
+@part
+def _most_beaten_by(a, board, wins):  # type: ignore[no-untyped-def]
     """The place of the other queried candidate that is furthest ahead of the one at a place, and by how much."""
     by, most = -1, -np.inf
     for b in range(board.tally[QUERIED]):
-        ahead = sums[board.arms[a], board.arms[b]]
+        ahead = wins[board.arms[a], board.arms[b]]
         if b != a and board.bar[b] == 0.0 and ahead > most:
             by, most = b, ahead
     return by, most
 
 
-@compiled
-def _leader(board, sums, signs):  # type: ignore[no-untyped-def]
+@inlined
+def _leader(board, wins):  # type: ignore[no-untyped-def]
     """The place of the candidate that leads: by its mean, or in wins that which another is least ahead of."""
-    if not signs:
+    if wins is None:
         return leader_place(board)
     leader, least = -1, np.inf
     for a in range(board.tally[QUERIED]):
         if board.bar[a] == 0.0:
-            _, behind = _most_beaten_by(a, board, sums)
+            _, behind = _most_beaten_by(a, board, wins)
             if leader < 0 or behind < least:
                 leader, least = a, behind
     return leader
 
 
-@compiled
-def _leader_near(board, sums, near, rule):  # type: ignore[no-untyped-def]
+@part
+def _leader_near(board, wins, near, threshold):  # type: ignore[no-untyped-def]
     """Whether the wealth of the leader, shifted by epsilon, has reached the threshold against every other candidate."""
     if not all_candidates_queried(board):
         return False
-    leader = _leader(board, sums, rule.signs)
+    leader = _leader(board, wins)
     for a in range(board.tally[QUERIED]):
         if board.bar[a] > 0.0 or a == leader:
             continue
-        if near.total[near.row_of[board.arms[a]], board.arms[leader]] < rule.threshold:
+        if near.total[near.row_of[board.arms[a]], board.arms[leader]] < threshold:
             return False
     return True
 
 
-@compiled
+@inlined
 def _settle(board, t):  # type: ignore[no-untyped-def]
     """The pool is exhausted, its means are known: whoever is behind the leader is out (up to rounding)."""
     leader = leader_place(board)
@@ -110,46 +110,49 @@ def _settle(board, t):  # type: ignore[no-untyped-def]
     eliminate(board, 1.0, t, leader)
 
 
-@compiled
-def _settle_wins(board, sums, t):  # type: ignore[no-untyped-def]
+@part
+def _settle_wins(board, wins, t):  # type: ignore[no-untyped-def]
     """The pool is exhausted, all wins are counted: whom another candidate beats is out, unless that is everybody."""
     unbeaten = 0
     for a in range(board.tally[QUERIED]):
-        unbeaten += board.bar[a] == 0.0 and _most_beaten_by(a, board, sums)[1] <= 0.0
+        unbeaten += board.bar[a] == 0.0 and _most_beaten_by(a, board, wins)[1] <= 0.0
     if unbeaten == 0:
         return
     for a in range(board.tally[QUERIED]):
-        by, ahead = _most_beaten_by(a, board, sums)
+        by, ahead = _most_beaten_by(a, board, wins)
         if board.bar[a] == 0.0 and ahead > 0.0:
             mark(board, board.arms[a], t, board.arms[by], ahead / t)
-    eliminate(board, 1.0, t, _leader(board, sums, True))
+    eliminate(board, 1.0, t, _leader(board, wins))
 
 
-@compiled
-def end_round(board, sums, near, rule, t, found):  # type: ignore[no-untyped-def]
-    """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried."""
+@inlined
+def end_round(board, wins, near, rule, t, found):  # type: ignore[no-untyped-def]
+    """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried.
+
+    ``wins`` are the sums of differences where these are wins, and None where means decide who leads.
+    """
     tally = board.tally
     if found:
-        eliminate(board, rule.keep, t, _leader(board, sums, rule.signs))
+        eliminate(board, rule.keep, t, _leader(board, wins))
     if tally[CANDIDATES] > 1:
-        if rule.epsilon > 0.0 and rule.paired and _leader_near(board, sums, near, rule):
+        if near is not None and _leader_near(board, wins, near, rule.threshold):
             tally[ENDED] = WITHIN_EPSILON
         elif t == rule.pool and all_candidates_queried(board):
-            if rule.signs:
-                _settle_wins(board, sums, t)
-            else:
+            if wins is None:
                 _settle(board, t)
+            else:
+                _settle_wins(board, wins, t)
             tally[ENDED] = POOL_EXHAUSTED
     if tally[NEXT_LEAVE] <= t:
         let_leave(board, t)
 
 
 @compiled
-def race_wealth(rows, board, sums, purse, near, rule):  # type: ignore[no-untyped-def]
+def race_wealth(rows, board, sums, purse, near, wins, rule):  # type: ignore[no-untyped-def]
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
-    With a positive ``epsilon`` the game also ends when the leader is within it, with a positive ``pool`` after so many
-    rounds. Returns the rows used.
+    With bets ``near`` the game also ends when the leader is within epsilon, with a positive ``pool`` after so many
+    rounds. What is None is not compiled. Returns the rows used.
     """
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total = board.deviation, purse.row_of, purse.total
@@ -163,5 +166,5 @@ def race_wealth(rows, board, sums, purse, near, rule):  # type: ignore[no-untype
         if found:
             mark_beaten(board, sums, row_of, total, means, rule, t)
         if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
-            end_round(board, sums, near, rule, t, found)
+            end_round(board, wins, near, rule, t, found)
     return rows.shape[0]
