@@ -33,6 +33,7 @@ class LeaderEvidence(WealthEvidence):
         super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
         self.course = new_course(n_arms, BETS.size)
+        self._n_queried = n_arms  # when the last round was over
         epsilon = goal.epsilon * betting.scale
         self._regret = Inquiries(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
         self._near = Inquiries(self, np.array([epsilon]))
@@ -55,6 +56,7 @@ class LeaderEvidence(WealthEvidence):
             used += played
             if self._goal.epsilon > 0.0 and self._just_renewed():
                 self._end_within_epsilon()
+        self._n_queried = int(self.board.tally[QUERIED])
         return used
 
     def _play(self, rows: NDArray[np.float64]) -> int:
@@ -76,6 +78,8 @@ class LeaderEvidence(WealthEvidence):
         from bestarm.kernels import renew_leaders
 
         board, leaders = self.board, self.leaders
+        if board.tally[QUERIED] == self._n_queried:
+            return  # nobody has left since the last round
         columns, queried = leaders.arms[: leaders.counts[COLUMNS]], board.arms[: board.tally[QUERIED]]
         if board.tally[ROUNDS] > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
             renewal = leaders.counts[RENEWAL]
