@@ -197,8 +197,8 @@ def test_rounding_does_not_certify_a_negative_sign() -> None:
 def claims_negative(n: Vector, B: Matrix, w: Vector) -> bool:
     """What the certificate says of these weights, compiled and as it is written."""
     Bw = np.empty(n.size)
-    _times.py_func(B, w, Bw)
-    written = bool(_is_negative.py_func(n, B, w, Bw))
+    _times(B, w, Bw)
+    written = bool(_is_negative(n, B, w, Bw))
     assert written == bool(_is_negative(n, B, w, Bw))
     return written
 

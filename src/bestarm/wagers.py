@@ -285,6 +285,13 @@ class Wealth(NamedTuple):
     near: Purse | None  # against "not better by more than -epsilon"; None without epsilon
 
 
+class Led(NamedTuple):
+    """The bets on leaders of a game, and who they were so far."""
+
+    leaders: Leaders
+    course: Course
+
+
 class RivalRule(NamedTuple):
     """How the wealth of bets on rivals is judged, and beside it a boundary on moments, in units of rewards."""
 

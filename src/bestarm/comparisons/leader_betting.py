@@ -14,7 +14,7 @@ from bestarm.comparisons.evidence import TRIED, UNIT, Evidence, Goal, Role, boun
 from bestarm.comparisons.inquiries import SHIFTS, Inquiries
 from bestarm.comparisons.wealth import WealthEvidence, growth_of_bets
 from bestarm.values import shortest_call
-from bestarm.wagers import COLUMNS, RENEWAL, Wealth, WealthRule, new_course, new_leaders, new_purse, with_room
+from bestarm.wagers import COLUMNS, RENEWAL, Led, Wealth, WealthRule, new_course, new_leaders, new_purse, with_room
 
 # Chosen with some 250 others on 32 score tables, where the optimum is flat.
 BETS: NDArray[np.float64] = 0.95 * 0.5 ** np.arange(8.0)
@@ -59,13 +59,10 @@ class LeaderEvidence(WealthEvidence):
         self._n_queried = int(self.board.tally[QUERIED])
         return used
 
-    def _play(self, rows: NDArray[np.float64]) -> int:
-        """Play rounds in which no bet wakes; with epsilon, up to the next renewal of the leaders."""
-        from bestarm.kernels import race_leaders
-
+    def _on_chosen(self) -> tuple[Led, None]:
+        """The bets on leaders, with room for the next renewal in the course of the game."""
         self.course = with_room(self.course)
-        sums, purse, _ = self.state
-        return int(race_leaders(rows, self.board, self.leaders, self.course, sums, purse, self.rule))
+        return Led(self.leaders, self.course), None
 
     def _just_renewed(self) -> bool:
         """Whether the leaders were renewed after the last round: a game that is told anew looks in the same rounds."""

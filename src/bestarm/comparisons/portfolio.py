@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bestarm.comparisons.betting import BETS, Betting
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
 from bestarm.comparisons.sleeping import RESERVE
 from bestarm.comparisons.wealth import WealthEvidence
 from bestarm.values import shortest_call
-from bestarm.wagers import new_folio
+from bestarm.wagers import Folio, new_folio
 
 
 class PortfolioEvidence(WealthEvidence):
@@ -26,11 +23,8 @@ class PortfolioEvidence(WealthEvidence):
         super().__init__(n_arms, betting, goal)
         self.folio = new_folio(n_arms)
 
-    def _play(self, rows: NDArray[np.float64]) -> int:
-        """Play rounds in which no bet wakes."""
-        from bestarm.kernels import race_portfolio
-
-        return int(race_portfolio(rows, self.board, *self.state, self.folio, self.rule))
+    def _on_chosen(self) -> tuple[None, Folio]:
+        return None, self.folio
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,7 +11,7 @@ from bestarm.board import CANDIDATES, FOREVER, MAX_ROUNDS, QUERIED, ROUNDS
 from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round
 from bestarm.comparisons.history import History
 from bestarm.comparisons.sleeping import Sleeper, asleep, mixture, sleeper
-from bestarm.wagers import Purse, Wealth, WealthRule, new_purse, with_bet, with_rows, without_wealth_on
+from bestarm.wagers import Folio, Led, Purse, Wealth, WealthRule, new_purse, with_bet, with_rows, without_wealth_on
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
@@ -64,8 +64,14 @@ class WealthEvidence(Evidence):
         """Play rounds in which no bet wakes."""
         from bestarm.kernels import race_wealth
 
-        wins = self.state.sums if self.rule.signs else None
-        return int(race_wealth(rows, self.board, *self.state, wins, self.rule))
+        sums, purse, near = self.state
+        wins = sums if self.rule.signs else None
+        led, folio = self._on_chosen()
+        return int(race_wealth(rows, self.board, (sums, purse), near, wins, led, folio, self.rule))
+
+    def _on_chosen(self) -> tuple[Led | None, Folio | None]:
+        """The one wealth against each arm, on leaders or in portfolios, where there is one beside that on pairs."""
+        return None, None
 
     def play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""

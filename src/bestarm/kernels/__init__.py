@@ -7,9 +7,7 @@ from bestarm.kernels.bets import log_wealth, quick_log_wealth
 from bestarm.kernels.compiling import compiled
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.intervals import lucb, race_intervals
-from bestarm.kernels.leaders import race_leaders
 from bestarm.kernels.pairs import race_pairs
-from bestarm.kernels.portfolio import race_portfolio
 from bestarm.kernels.symmetric import may_be_judged, race_symmetric, renew_rivals
 from bestarm.kernels.wealth import race_wealth
 
@@ -30,9 +28,7 @@ __all__ = [
     "quick_log_wealth",
     "race_convex",
     "race_intervals",
-    "race_leaders",
     "race_pairs",
-    "race_portfolio",
     "race_symmetric",
     "race_wealth",
     "renew_leaders",

@@ -7,12 +7,10 @@ of ``Y`` and ``Y^2`` by ``m``, ``Q`` and ``V`` the pooled sum of squares and var
 
 import numpy as np
 
-from bestarm.board import NEXT_LEAVE, QUERIED
-from bestarm.kernels.base import leader_place, may_go_on
+from bestarm.board import QUERIED
+from bestarm.kernels.base import leader_place
 from bestarm.kernels.bets import IMPOSSIBLE
-from bestarm.kernels.compiling import compiled, inlined, part
-from bestarm.kernels.moments import begin_round
-from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
+from bestarm.kernels.compiling import inlined, part
 from bestarm.wagers import COLUMNS, FIRST, RENEWAL, SEEN, SQUARES, VARIANCE
 
 SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
@@ -251,7 +249,7 @@ def renew_leaders(t, board, leaders, course, zone):  # type: ignore[no-untyped-d
 
 
 @part
-def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
+def protect_leader(board, leaders):  # type: ignore[no-untyped-def]
     """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
     arm = board.arms[leader_place(board)]
     if leaders.total[arm] > 1.0:
@@ -261,7 +259,7 @@ def _protect_leader(board, leaders):  # type: ignore[no-untyped-def]
 
 
 @part
-def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
+def name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
     """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
     for a in range(board.tally[QUERIED]):
         arm, c = board.arms[a], 0
@@ -269,35 +267,3 @@ def _name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
             while leaders.arms[c] == arm or leaders.failing[leaders.arms[c]]:
                 c += 1
             board.beaten_by[arm] = leaders.arms[c]
-
-
-@compiled
-def race_leaders(rows, board, leaders, course, sums, purse, rule):  # type: ignore[no-untyped-def]
-    """Play rounds by one wealth against each arm, with bets on pairs beside it if the rule says so. The rows used.
-
-    The game also stops when there is no room left in its course, and, if the rule says so, at each renewal.
-    """
-    tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
-    deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, leaders.total
-    places = (arms, bar, sums, deviation)
-    for r in range(rows.shape[0]):
-        if not may_go_on(tally, limits) or course.n_entries[0] == course.first_rounds.size:
-            return r
-        t = begin_round(rows, r, tally, arms, means, deviation)
-        bet_on_leaders(rows, r, t, leaders, rule)
-        if rule.zone > 0.0:
-            _protect_leader(board, leaders)
-        if rule.paired:
-            bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, None)
-        found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
-        if found:
-            mark_beaten(board, sums, row_of, total, wealth, rule, t)
-            _name_leaders(board, leaders, t)
-        if found or t == rule.pool or tally[NEXT_LEAVE] <= t:
-            end_round(board, None, None, rule, t, found)
-        if found or t + 1 >= leaders.counts[RENEWAL]:
-            leaders.failing[:] = False
-            renew_leaders(t, board, leaders, course, rule.zone)
-            if rule.pause:
-                return r + 1
-    return rows.shape[0]

@@ -3,12 +3,10 @@
 import numpy as np
 
 from bestarm.board import QUERIED
-from bestarm.kernels.base import may_go_on
 from bestarm.kernels.bets import null_mean
-from bestarm.kernels.compiling import compiled, part
+from bestarm.kernels.compiling import inlined, part
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
-from bestarm.kernels.moments import absorb_squares, begin_round
-from bestarm.kernels.wealth import any_beaten, bet_on_pairs, end_round, mark_beaten
+from bestarm.kernels.moments import absorb_squares
 
 RENEWAL = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
 FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
@@ -66,24 +64,11 @@ def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
         folio.bets[i, i] = 0.0
 
 
-@compiled
-def race_portfolio(rows, board, sums, purse, near, folio, rule):  # type: ignore[no-untyped-def]
-    """Play rounds as `race_wealth` does, a part of the wealth in portfolios. Returns the rows used."""
-    tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
-    deviation, row_of, total, wealth = board.deviation, purse.row_of, purse.total, folio.wealth
-    places = (arms, bar, sums, deviation)
-    for r in range(rows.shape[0]):
-        if not may_go_on(tally, limits):
-            return r
-        t = begin_round(rows, r, tally, arms, means, deviation)
-        absorb_squares(1.0 - 1.0 / t, tally[QUERIED], deviation, board.own, board.squares)
-        _invest(rows, r, t, board, sums, folio, rule)
-        if t == folio.renewal[0]:
-            _renew_bets(t, board, folio, rule.scale)
-            folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
-        bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
-        found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, wealth, rule)
-        if found:
-            mark_beaten(board, sums, row_of, total, wealth, rule, t)
-        end_round(board, None, near, rule, t, found)
-    return rows.shape[0]
+@inlined
+def invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
+    """One round of the portfolios, and from time to time a choice of what the next rounds bet on."""
+    absorb_squares(1.0 - 1.0 / t, board.tally[QUERIED], board.deviation, board.own, board.squares)
+    _invest(rows, r, t, board, sums, folio, rule)
+    if t == folio.renewal[0]:
+        _renew_bets(t, board, folio, rule.scale)
+        folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
