@@ -3,7 +3,7 @@
     python benchmarks/paper_ratio.py [FOLDER WITH SCORE TABLES]
 
 At delta 0.05: on the eight settings of the paper's Figure 1 `StudentMixture` beside `GaussianBernstein`, on score
-tables drawn with replacement `Betting` beside `EmpiricalBernstein`. The tables are ``.npz`` files with an array
+tables drawn with replacement `LeaderBetting` beside `EmpiricalBernstein`. The tables are ``.npz`` files with an array
 ``scores`` (items x arms, in [0, 1]); without a folder they are left out.
 """
 
@@ -17,7 +17,7 @@ from rich.table import Table
 import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, TableArms
-from bestarm.comparisons import Betting, Comparison, EmpiricalBernstein, GaussianBernstein, StudentMixture
+from bestarm.comparisons import Comparison, EmpiricalBernstein, GaussianBernstein, LeaderBetting, StudentMixture
 from bestarm.experiments.figure1 import scenarios
 
 DELTA = 0.05
@@ -43,7 +43,7 @@ def main() -> None:
         table.add_column(heading, justify="right" if heading else "left")
     gaussian = [ratio(s.label, s.arms, GaussianBernstein(), StudentMixture(), table) for s in scenarios()]
     bounded = [
-        ratio(path.stem, TableArms(np.load(path)["scores"]), EmpiricalBernstein(), Betting(), table)
+        ratio(path.stem, TableArms(np.load(path)["scores"]), EmpiricalBernstein(), LeaderBetting(), table)
         for path in (sorted(Path(sys.argv[1]).glob("*.npz")) if len(sys.argv) > 1 else ())
     ]
     console = Console(width=120)

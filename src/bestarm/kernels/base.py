@@ -95,10 +95,10 @@ def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
 
 
 @part
-def let_leave(board, t):  # type: ignore[no-untyped-def]
-    """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
-    tally, n = board.tally, board.tally[QUERIED]
-    before, stay, end = np.empty(n, dtype=np.int64), 0, n  # by place: the place before
+def _order_of_leaving(board, t):  # type: ignore[no-untyped-def]
+    """By place: the place before, those first that stay when round ``t`` is over; and how many these are."""
+    n = board.tally[QUERIED]
+    before, stay, end = np.empty(n, dtype=np.int64), 0, n
     for a in range(n):
         if board.last_round[board.arms[a]] > t:
             before[stay] = a
@@ -106,14 +106,35 @@ def let_leave(board, t):  # type: ignore[no-untyped-def]
         else:  # from the end on: the first of them is the last
             end -= 1
             before[end] = a
-    if stay < n:
-        if board.squares.size > 0:
-            _part(board, before, stay)
-            _rearrange_squares(board.squares, before, stay)
+    return before, stay
+
+
+@part
+def _close_up(board, before, stay):  # type: ignore[no-untyped-def]
+    """Stop querying those that leave."""
+    tally = board.tally
+    if stay < before.size:
         _rearrange(board, before)
     tally[QUERIED], tally[NEXT_LEAVE] = stay, FOREVER
     for a in range(stay):
         tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])
+
+
+@part
+def let_leave(board, t):  # type: ignore[no-untyped-def]
+    """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
+    before, stay = _order_of_leaving(board, t)
+    if stay < before.size and board.squares.size > 0:
+        _part(board, before, stay)
+        _rearrange_squares(board.squares, before, stay)
+    _close_up(board, before, stay)
+
+
+@part
+def let_leave_alone(board, t):  # type: ignore[no-untyped-def]
+    """The same on a board that keeps nothing of pairs: what they would need is not compiled."""
+    before, stay = _order_of_leaving(board, t)
+    _close_up(board, before, stay)
 
 
 @part

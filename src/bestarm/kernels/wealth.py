@@ -3,7 +3,15 @@
 import numpy as np
 
 from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import all_candidates_queried, eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.base import (
+    all_candidates_queried,
+    eliminate,
+    leader_place,
+    let_leave,
+    let_leave_alone,
+    mark,
+    may_go_on,
+)
 from bestarm.kernels.bets import add_differences, bet_on_all
 from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.leaders import bet_on_leaders, name_leaders, protect_leader, renew_leaders
@@ -129,10 +137,11 @@ def _settle_wins(board, wins, t):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def end_round(board, wins, near, rule, t, found):  # type: ignore[no-untyped-def]
+def end_round(board, wins, near, folio, rule, t, found):  # type: ignore[no-untyped-def]
     """What follows from a round that was judged: who is out, whether the game ends, who is no longer queried.
 
-    ``wins`` are the sums of differences where these are wins, and None where means decide who leads.
+    ``wins`` are the sums of differences where these are wins, and None where means decide who leads. Where there is a
+    ``folio``, the board keeps squares of differences.
     """
     tally = board.tally
     if found:
@@ -147,7 +156,10 @@ def end_round(board, wins, near, rule, t, found):  # type: ignore[no-untyped-def
                 _settle_wins(board, wins, t)
             tally[ENDED] = POOL_EXHAUSTED
     if tally[NEXT_LEAVE] <= t:
-        let_leave(board, t)
+        if folio is None:
+            let_leave_alone(board, t)
+        else:
+            let_leave(board, t)
 
 
 @inlined
@@ -176,7 +188,8 @@ def _choose_leaders(t, board, led, found, rule):  # type: ignore[no-untyped-def]
         return False
     due = found or t + 1 >= led.leaders.counts[RENEWAL]
     if due:
-        led.leaders.failing[:] = False
+        for arm in range(led.leaders.failing.size):
+            led.leaders.failing[arm] = False
         renew_leaders(t, board, led.leaders, led.course, rule.zone)
     return due
 
@@ -212,7 +225,7 @@ def race_wealth(rows, board, pairs, near, wins, led, folio, rule):  # type: igno
             if led is not None:
                 name_leaders(board, led.leaders, t)
         if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
-            end_round(board, wins, near, rule, t, found)
+            end_round(board, wins, near, folio, rule, t, found)
         if _choose_leaders(t, board, led, found, rule) and rule.pause:
             return r + 1
     return rows.shape[0]
