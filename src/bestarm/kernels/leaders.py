@@ -49,58 +49,66 @@ def largest_bet(t, risked, variance):  # type: ignore[no-untyped-def]
     return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
 
 
-@part
-def _bet(k, t, n, leaders, rule):  # type: ignore[no-untyped-def]
-    """Multiply the wealth of one bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
+@inlined
+def _bet(t, n, leaders, rule):  # type: ignore[no-untyped-def]
+    """Multiply the wealth of every bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
+    bets, wealth, choice, reach = leaders.bets, leaders.wealth, leaders.choice, leaders.reach
+    risked, against, behind, V = leaders.risked, leaders.against, leaders.behind, leaders.pooled[VARIANCE]
     left = rule.pool - t + 1.0
     stretch = rule.pool / left if rule.pool > 0 else 1.0
-    bet, wealth, choice, reach = stretch * leaders.bets[k], leaders.wealth[k], leaders.choice[k], leaders.reach
     for c in range(n):
-        h = choice[c]
-        if h < 0:
-            continue
-        y = -rule.zone if rule.pool == 0 else -(rule.pool * rule.zone + leaders.behind[h, c]) / left
-        if y < IMPOSSIBLE:
-            wealth[c] = np.inf
-        else:
-            most = rule.cap / (1.0 + y) if y > -1.0 else np.inf
-            wealth[c] *= 1.0 + min(bet, most, stretch * reach[c]) * (leaders.against[h, c] - y)
-
-
-@part
-def _bet_all(t, n, leaders, rule):  # type: ignore[no-untyped-def]
-    """One round of all bets; then a share of the wealth is spread over them, and what was risked is counted."""
-    V, share, total = leaders.pooled[VARIANCE], SHARE / t, leaders.reach
-    for c in range(n):
-        leaders.reach[c] = largest_bet(t, leaders.risked[c], V)
-    for k in range(leaders.bets.size):
-        _bet(k, t, n, leaders, rule)
-    for c in range(n):
-        h = leaders.choice[0, c]
-        if h >= 0:
-            leaders.risked[c] += leaders.against[h, c] ** 2
-        total[c] = 0.0
-    for k in range(leaders.bets.size):
+        reach[c] = stretch * largest_bet(t, risked[c], V)
+    for k in range(bets.size):
+        bet = stretch * bets[k]
         for c in range(n):
-            total[c] += leaders.wealth[k, c]
+            h = choice[k, c]
+            if h < 0:
+                continue
+            y = -rule.zone if rule.pool == 0 else -(rule.pool * rule.zone + behind[h, c]) / left
+            if y < IMPOSSIBLE:
+                wealth[k, c] = np.inf
+            else:
+                most = rule.cap / (1.0 + y) if y > -1.0 else np.inf
+                wealth[k, c] *= 1.0 + min(bet, most, reach[c]) * (against[h, c] - y)
+
+
+@inlined
+def _spread(t, n, leaders):  # type: ignore[no-untyped-def]
+    """Spread a share of the wealth over the bets, and count what was risked."""
+    weights, wealth, choice, total = leaders.weights, leaders.wealth, leaders.choice, leaders.reach
+    risked, against, arms, by_arm, share = leaders.risked, leaders.against, leaders.arms, leaders.total, SHARE / t
+    for c in range(n):
+        h = choice[0, c]
+        if h >= 0:
+            risked[c] += against[h, c] ** 2
+        total[c] = 0.0
+    for k in range(weights.size):
+        for c in range(n):
+            total[c] += wealth[k, c]
     for c in range(n):
         total[c] = total[c] if total[c] >= EXHAUSTED else 0.0
-        leaders.total[leaders.arms[c]] = total[c]
-    for k in range(leaders.bets.size):
+        by_arm[arms[c]] = total[c]
+    for k in range(weights.size):
         for c in range(n):
             if total[c] < np.inf:
-                leaders.wealth[k, c] = (1.0 - share) * leaders.wealth[k, c] + share * leaders.weights[k] * total[c]
+                wealth[k, c] = (1.0 - share) * wealth[k, c] + share * weights[k] * total[c]
 
 
-@part
+@inlined
 def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
     """Take the round into the sums that the averages are chosen by: after the bets, which must not know it."""
-    rewards, sums = leaders.scratch, leaders.sums
+    rewards, sums, against, gained, squares = (
+        leaders.scratch,
+        leaders.sums,
+        leaders.against,
+        leaders.gained,
+        leaders.squares,
+    )
     for h in range(n_sizes):
         for c in range(n):
-            Y = leaders.against[h, c]
-            leaders.gained[h, c] += Y
-            leaders.squares[h, c] += Y * Y
+            Y = against[h, c]
+            gained[h, c] += Y
+            squares[h, c] += Y * Y
     if t > 1:
         centre = 0.0
         for c in range(n):
@@ -117,18 +125,18 @@ def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
 @part
 def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
     """One round of the bets on leaders; there are none in the first. An arm that failed in it has the worst reward."""
-    n, rewards = leaders.counts[COLUMNS], leaders.scratch
+    n, rewards, arms, failing = leaders.counts[COLUMNS], leaders.scratch, leaders.arms, leaders.failing
     if n < 2:
         return
     for c in range(n):
-        arm = leaders.arms[c]
-        rewards[c] = 0.0 if leaders.failing[arm] else (rows[r, arm] - rule.low) * rule.scale
+        rewards[c] = 0.0 if failing[arms[c]] else (rows[r, arms[c]] - rule.low) * rule.scale
     n_sizes = 0
     if t > 1:
         n_sizes = _averages_ahead(rewards, n, leaders.sizes, leaders.against)
         if rule.pool > 0:
             _averages_ahead(leaders.sums, n, leaders.sizes, leaders.behind)
-        _bet_all(t, n, leaders, rule)
+        _bet(t, n, leaders, rule)
+        _spread(t, n, leaders)
         leaders.counts[SEEN] += 1
     _learn(t, n, n_sizes, leaders)
 

@@ -162,70 +162,52 @@ def end_round(board, wins, near, folio, rule, t, found):  # type: ignore[no-unty
             let_leave(board, t)
 
 
-@inlined
-def _has_room(led):  # type: ignore[no-untyped-def]
-    """Whether the course of the game has room for one more renewal of the leaders, where there are any."""
-    if led is None:
-        return True
-    return led.course.n_entries[0] < led.course.first_rounds.size
-
-
-@inlined
-def _bet_on_chosen(rows, r, t, board, sums, led, folio, rule):  # type: ignore[no-untyped-def]
-    """One round of the one wealth against each arm, on leaders or in a portfolio that were chosen before it."""
-    if led is not None:
-        bet_on_leaders(rows, r, t, led.leaders, rule)
-        if rule.zone > 0.0:
-            protect_leader(board, led.leaders)
-    if folio is not None:
-        invest(rows, r, t, board, sums, folio, rule)
-
-
-@inlined
-def _choose_leaders(t, board, led, found, rule):  # type: ignore[no-untyped-def]
-    """Choose leaders anew after a round if it is time, or if somebody was out; whether that was done."""
-    if led is None:
-        return False
-    due = found or t + 1 >= led.leaders.counts[RENEWAL]
-    if due:
-        for arm in range(led.leaders.failing.size):
-            led.leaders.failing[arm] = False
-        renew_leaders(t, board, led.leaders, led.course, rule.zone)
-    return due
-
-
 @compiled
-def race_wealth(rows, board, pairs, near, wins, led, folio, rule):  # type: ignore[no-untyped-def]
+def race_wealth(rows, board, pairs, near, wins, led, folio, rule):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
     ``pairs`` are the sums of differences and the bets on them. Beside these there may be one wealth against each arm on
     opponents that are chosen: ``led``, averages of leaders with the course of the game, or a portfolio. With bets
     ``near`` the game also ends when the leader is within epsilon, with a positive ``pool`` after so many rounds. It
-    stops when there is no room left in its course and, if the rule says so, when leaders were chosen anew. What is None
-    is not compiled. Returns the rows used.
+    stops when there is no room left in its course and, if the rule says so, when leaders were chosen anew. Returns the
+    rows used. What follows a condition on None, and on nothing else, is not compiled where it does not hold.
     """
     (sums, purse), single = pairs, board.means  # which is not used
     tally, limits, arms, means, bar = board.tally, board.limits, board.arms, board.means, board.bar
     deviation, row_of, total = board.deviation, purse.row_of, purse.total
     places = (arms, bar, sums, deviation)
     if led is not None:
-        single = led.leaders.total
+        leaders, course = led
+        single, counts, n_entries, room = leaders.total, leaders.counts, course.n_entries, course.first_rounds.size
     if folio is not None:
         single = folio.wealth
     for r in range(rows.shape[0]):
-        if not may_go_on(tally, limits) or not _has_room(led):
+        if not may_go_on(tally, limits):
             return r
+        if led is not None:  # noqa: SIM102 - and on nothing else, see above
+            if n_entries[0] == room:
+                return r
         t = begin_round(rows, r, tally, arms, means, deviation)
-        _bet_on_chosen(rows, r, t, board, sums, led, folio, rule)
+        if led is not None:
+            bet_on_leaders(rows, r, t, leaders, rule)
+            if rule.zone > 0.0:
+                protect_leader(board, leaders)
+        if folio is not None:
+            invest(rows, r, t, board, sums, folio, rule)
         if rule.paired:
             bet_on_pairs(rows, r, t, tally[QUERIED], places, rule, purse, near)
         found = any_beaten(tally[QUERIED], arms, bar, sums, row_of, total, single, rule)
         if found:
             mark_beaten(board, sums, row_of, total, single, rule, t)
             if led is not None:
-                name_leaders(board, led.leaders, t)
+                name_leaders(board, leaders, t)
         if found or rule.epsilon > 0.0 or t == rule.pool or tally[NEXT_LEAVE] <= t:
             end_round(board, wins, near, folio, rule, t, found)
-        if _choose_leaders(t, board, led, found, rule) and rule.pause:
-            return r + 1
+        if led is not None:  # noqa: SIM102
+            if found or t + 1 >= counts[RENEWAL]:
+                for arm in range(leaders.failing.size):
+                    leaders.failing[arm] = False
+                renew_leaders(t, board, leaders, course, rule.zone)
+                if rule.pause:
+                    return r + 1
     return rows.shape[0]
