@@ -28,9 +28,10 @@ class LeaderRace(naive_sharp._Race):
     def __init__(self, rows: Matrix, leaders: LeaderBetting, delta: float, **options: Any) -> None:
         K = rows.shape[1]
         rules = naive_sharp.betting_rules(Betting(leaders.bounds, pool=leaders.pool), K, delta, **options)
-        self.share = (0.05 if K <= 100 else 0.0) if leaders.pairs is None else leaders.pairs
-        single_threshold = 1 / (delta)
-        super().__init__(rows, replace(rules, threshold=(K - 1) * single_threshold / (self.share or inf)))
+        pairs = (0.05 if K <= 100 else 0.0) if leaders.pairs is None else leaders.pairs
+        self.share, self.paired = pairs or 0.05, pairs > 0
+        single_threshold = 1 / delta
+        super().__init__(rows, replace(rules, threshold=(K - 1) * single_threshold / self.share))
         self.leaders = leaders
         low, high = leaders.bounds
         self.X = (rows - low) / (high - low)
@@ -70,7 +71,7 @@ class LeaderRace(naive_sharp._Race):
         shared = min(self._shared(i), self._shared(leader))
         for t, on_leaders in enumerate(self.made_again(i, leader, shift), 1):
             pair = float(on_pair[min(t, shared) - 1])
-            wealth = (1 - self.share) * on_leaders + (self.share * pair / (self.K - 1) if self.share > 0 else 0.0)
+            wealth = (1 - self.share) * on_leaders + self.share * pair / (self.K - 1)
             if wealth >= self.single_threshold:
                 return True
         return False
@@ -172,7 +173,7 @@ class LeaderRace(naive_sharp._Race):
         if self.zone > 0 and i == self._leaders()[0] and single > 1:
             single, self.wealth[i] = 1.0, dict(enumerate(WEIGHTS))
         wealth = (1 - self.share) * single
-        if self.share > 0:
+        if self.paired:
             opponents = [j for j in range(self.K) if j != i and self._may_speak(i, j)]
             pairs = sum(float(self.evidence[i, j][self._shared(j) - 1]) for j in opponents)
             wealth += self.share * pairs / (self.K - 1)

@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.comparisons.evidence import LONGEST, shared_rounds
-from bestarm.comparisons.sleeping import Mixture, mixture
+from bestarm.comparisons.sleeping import mixture
 from bestarm.wagers import Inquiry, new_inquiry
 
 if TYPE_CHECKING:
     from bestarm.comparisons.leader_betting import LeaderEvidence
 
 Array = NDArray[np.float64]
-WIDTH = 11  # shifts that are told apart at a time
-SHIFTS: Array = 10.0 ** (np.arange(1 - WIDTH**2, 1) / 24)  # steps of a tenth, down to 1e-5 of the range of rewards
+WIDTH = 32  # shifts that are told apart at a time: it costs no more than a few, for they are whole vectors
+SHIFTS: Array = 10.0 ** (np.arange(1 - 8 * WIDTH, 1) / 48)  # steps of a twentieth, down to 5e-6 of the range of rewards
 REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed anew from the first round on
-NO_BETS = Mixture(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
 
 
 class Asked:
@@ -44,7 +43,7 @@ class Asked:
 
 
 class Inquiries:
-    """The largest shift by which the leader may be worse than other arms, up to a tenth: kept up as a game goes on.
+    """The largest shift by which the leader may be worse than other arms, up to a twentieth: kept up as a game goes on.
 
     So an answer costs the same after any number of rounds, but for the rounds in which there is another leader or the
     answer falls into another part of the shifts: some are told apart for all arms, and between two of them all those
@@ -57,7 +56,7 @@ class Inquiries:
         self._of: dict[tuple[int, int], Asked] = {}  # by leader and part of the shifts, -1 for every `WIDTH`th
         betting = evidence.betting
         bets = np.array(betting.bets), np.array(betting.weights)
-        self._on_pair = mixture(*bets, betting.reserve, LONGEST) if evidence.rule.paired else NO_BETS
+        self._on_pair = mixture(*bets, betting.reserve, LONGEST)
 
     def largest_shift(self, leader: int, arms: Sequence[int]) -> float:
         """The largest shift by which the leader may be worse than one of these arms; 0 if none is left."""
@@ -70,7 +69,7 @@ class Inquiries:
             return max(self._largest(leader, arm, 1.0) for arm in arms)
         first = int(ends[part - 1]) + 1 if part else 0
         within = [arm for arm in arms if parts[arm] == part]
-        left = self._now(leader, within, np.arange(first, ends[part]), part)
+        left = self._now(leader, within, np.arange(first, ends[part] + 1), part)
         return max(self._largest(leader, arm, float(self._shifts[first + left[arm]])) for arm in within)
 
     def _largest(self, leader: int, arm: int, shift: float) -> float:

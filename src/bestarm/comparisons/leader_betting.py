@@ -39,9 +39,8 @@ class LeaderEvidence(WealthEvidence):
         self._near = Inquiries(self, np.array([epsilon]))
 
     def _rule(self, goal: Goal) -> WealthRule:
-        self.share = self._pairs or 1.0
-        rule = super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0)
-        return rule if self._pairs > 0.0 else rule._replace(threshold=1.0 / goal.delta, single=1.0, paired=False)
+        self.share = self._pairs or PAIRS
+        return super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0, paired=self._pairs > 0.0)
 
     def _state(self) -> Wealth:
         if self._pairs > 0.0:
@@ -154,7 +153,8 @@ class LeaderBetting:
     pool : the number of items of a finite pool that is drawn without replacement in random order; in a race the number
         of its items. The target is then the mean over the pool, as in `Betting`
     pairs : the share of the wealth in bets on pairs, in [0, 1). Bets on pairs take K^2 steps a round; with 0 a round
-        takes K. By default a twentieth up to 100 arms, and 0 from there on
+        takes K, and the twentieth of the wealth that is left is only asked about the leader, for the regret bound. By
+        default a twentieth up to 100 arms, and 0 from there on
 
     """
 

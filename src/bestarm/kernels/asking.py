@@ -15,22 +15,24 @@ NOBODY = FIRST + 1  # the place of arms that are not among the first leaders
 
 
 @part
-def _grow(at, wealth, totals, shifts, wager, spread):  # type: ignore[no-untyped-def]
-    """Multiply the wealth by ``1 + lambda (gain - y)`` for each of ``n`` shifts, with which the null mean ``y`` falls.
+def _grow(a, k, wealth, totals, shifts, wager, spread):  # type: ignore[no-untyped-def]
+    """Multiply the wealth by ``1 + lambda (gain - y)`` for each shift, with which the null mean ``y`` falls.
 
     Before that a share of the total before this round is spread: what is kept, and what is added of it. The total of
-    this round grows by the wealth.
+    this round grows by the wealth. Shifts that are ruled out are not left out: whole vectors of them are quicker.
     """
-    (a, k, n), (bet, gain, y, fall, cap), (kept, added) = at, wager, spread
-    cut = bet * (1.0 + y) > cap  # then this bet is, for the smallest shifts at least
+    (bet, gain, y, fall, cap), (kept, added) = wager, spread
     first, rise = 1.0 + bet * (gain - y), bet * fall
-    for s in range(n):
-        factor = first + rise * shifts[s]
-        if cut:
-            null = y - fall * shifts[s]
-            most = cap / (1.0 + null) if null > -1.0 else np.inf
-            factor = 1.0 + min(bet, most) * (gain - null)
-        grown = (kept * wealth[a, k, s] + added * totals[a, 0, s]) * factor
+    if bet * (1.0 + y) <= cap:
+        for s in range(shifts.size):
+            grown = (kept * wealth[a, k, s] + added * totals[a, 0, s]) * (first + rise * shifts[s])
+            wealth[a, k, s] = grown
+            totals[a, 1, s] += grown
+        return
+    for s in range(shifts.size):  # the bet is cut, for the smallest shifts at least
+        null = y - fall * shifts[s]
+        most = cap / (1.0 + null) if null > -1.0 else np.inf
+        grown = (kept * wealth[a, k, s] + added * totals[a, 0, s]) * (1.0 + min(bet, most) * (gain - null))
         wealth[a, k, s] = grown
         totals[a, 1, s] += grown
 
@@ -65,51 +67,68 @@ def _ahead(firsts, which, m, place, own):  # type: ignore[no-untyped-def]
     return (firsts[which, m] if place >= m else firsts[which, m + 1] - own) / m - own
 
 
-@inlined
-def _on_leaders(at, reward, rank, entry, course, bets, inquiry, rule):  # type: ignore[no-untyped-def]
-    """One round of the bets on leaders against an arm, for ``n`` shifts; how many of them leave a possible null.
-
-    ``rank`` is that of the leader asked about, the arm itself left out.
-    """
-    (a, n, t), (leader_bets, weights, sizes, _, _, _) = at, bets
-    _, _, choice, variances, _ = course
-    arms, shifts, wealth, _, risked, _, sums, place, firsts, totals, _ = inquiry
-    arm, squares = arms[a], 0.0
+@part
+def _on_leaders(row, t, entry, where, course, bets, inquiry, rule):  # type: ignore[no-untyped-def]
+    """One round of the bets on leaders, against all arms that are asked about."""
+    column_of, asked = where
+    choice, V = course.choice, course.variances[entry]
+    leader_bets, weights, sizes = bets[0], bets[1], bets[2]
+    arms, shifts, wealth, _, risked, n_left, sums, place, firsts, totals, _ = inquiry
     stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
-    reach = stretch * largest_bet(t, risked[a], variances[entry])
     share = SHARE / (t - 1.0) if t > 2 else 0.0  # of what the round before has left
-    for s in range(n):
-        totals[a, 0, s] = totals[a, 1, s] if totals[a, 1, s] >= EXHAUSTED else 0.0
-        totals[a, 1, s] = 0.0
-    for k in range(weights.size):
-        h = choice[entry, k, arm]
-        bet, gain, y, fall = 0.0, 0.0, 0.0, 0.0
-        if h >= 0:
-            m = sizes[h]
-            bet, fall = min(stretch * leader_bets[k], reach), stretch / m if rank < m else 0.0
-            gain = _ahead(firsts, 0, m, place[arm], reward)
-            y = null_mean(-rule.zone, rule.pool, t, _ahead(firsts, 1, m, place[arm], sums[arm]))
-            squares = gain * gain if k == 0 else squares
-        n = _possible(n, y, fall, shifts)
-        wager, spread = (bet, gain, y, fall, rule.cap), (1.0 - share, share * weights[k])
-        _grow((a, k, n), wealth, totals, shifts, wager, spread)
-    risked[a] += squares
-    return n
+    for a in range(arms.size):
+        arm, squares = arms[a], 0.0
+        if column_of[arm] < 0 or n_left[a] == 0:
+            continue
+        reward, reach = (row[column_of[arm]] - rule.low) * rule.scale, stretch * largest_bet(t, risked[a], V)
+        rank = place[asked] - 1 if place[arm] < place[asked] else place[asked]  # the arm itself left out
+        for s in range(shifts.size):
+            totals[a, 0, s] = totals[a, 1, s] if totals[a, 1, s] >= EXHAUSTED else 0.0
+            totals[a, 1, s] = 0.0
+        for k in range(weights.size):
+            h = choice[entry, k, arm]
+            bet, gain, y, fall = 0.0, 0.0, 0.0, 0.0
+            if h >= 0:
+                m = sizes[h]
+                bet, fall = min(stretch * leader_bets[k], reach), stretch / m if rank < m else 0.0
+                gain = _ahead(firsts, 0, m, place[arm], reward)
+                y = null_mean(-rule.zone, rule.pool, t, _ahead(firsts, 1, m, place[arm], sums[arm]))
+                squares = gain * gain if k == 0 else squares
+            n_left[a] = _possible(n_left[a], y, fall, shifts)
+            wager, spread = (bet, gain, y, fall, rule.cap), (1.0 - share, share * weights[k])
+            _grow(a, k, wealth, totals, shifts, wager, spread)
+        risked[a] += squares
 
 
-@inlined
-def _on_pair(at, gain, behind, awake, asleep, bets, inquiry, rule):  # type: ignore[no-untyped-def]
+@part
+def _on_pairs(row, t, awake, asleep, where, bets, inquiry, rule):  # type: ignore[no-untyped-def]
     """The same for the bets on the leader alone that are awake; nothing of their wealth is spread."""
-    (a, n, t), (_, _, _, pair_bets, _, _) = at, bets
-    _, shifts, _, wealth, _, _, _, _, _, _, totals = inquiry
+    column_of, asked = where
+    pair_bets = bets[3]
+    arms, shifts, _, wealth, _, n_left, sums, _, _, _, totals = inquiry
     stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
-    y = null_mean(-rule.zone, rule.pool, t, behind)
-    n = _possible(n, y, stretch, shifts)
-    for s in range(n):
-        totals[a, 1, s] = asleep
-    for k in range(awake):
-        _grow((a, k, n), wealth, totals, shifts, (pair_bets[k], gain, y, stretch, rule.cap), (1.0, 0.0))
-    return n
+    for a in range(arms.size):
+        arm = arms[a]
+        if column_of[arm] < 0 or n_left[a] == 0:
+            continue
+        gain = (row[column_of[asked]] - row[column_of[arm]]) * rule.scale
+        y = null_mean(-rule.zone, rule.pool, t, sums[asked] - sums[arm])
+        n_left[a] = _possible(n_left[a], y, stretch, shifts)
+        for s in range(shifts.size):
+            totals[a, 1, s] = asleep
+        for k in range(awake):
+            _grow(a, k, wealth, totals, shifts, (pair_bets[k], gain, y, stretch, rule.cap), (1.0, 0.0))
+
+
+@part
+def _rule_out(inquiry, rule):  # type: ignore[no-untyped-def]
+    """Leave those shifts with which the wealth against an arm has not reached the threshold."""
+    n_left, totals, pair_totals = inquiry.n_left, inquiry.totals, inquiry.pair_totals
+    for a in range(n_left.size):
+        n = n_left[a]
+        while n > 0 and rule.single * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
+            n -= 1
+        n_left[a] = n
 
 
 @compiled
@@ -120,32 +139,23 @@ def ask_again(rows, column_of, begun, asked, course, bets, inquiry, rule):  # ty
     each arm or -1. ``bets`` are those on averages of leaders, their weights and the sizes of the averages; and those on
     the pair, their weights and the rounds in which they wake.
     """
-    arms, _, _, _, _, n_left, sums, place, firsts, totals, pair_totals = inquiry
-    _, _, _, pair_bets, pair_weights, pair_rounds = bets
-    first_rounds, first_leaders, _, _, n_entries = course
+    sums, place, firsts, where = inquiry.sums, inquiry.place, inquiry.firsts, (column_of, asked)
+    first_rounds, leaders, n_entries = course.first_rounds, course.leaders, course.n_entries
+    pair_weights, pair_rounds = bets[4], bets[5]
     entry, awake, asleep = 0, 0, 1.0
     for r in range(rows.shape[0]):
-        t = begun + r + 1
+        t, row = begun + r + 1, rows[r]
         while entry + 1 < n_entries[0] and first_rounds[entry + 1] <= t:
             entry += 1
-        while awake < pair_bets.size and pair_rounds[awake] <= t:
+        while awake < pair_rounds.size and pair_rounds[awake] <= t:
             asleep -= pair_weights[awake]
             awake += 1
-        _add_up_leaders(rows[r], column_of, first_leaders[entry], sums, place, firsts, rule)
-        for a in range(arms.size):
-            arm, n, leader = arms[a], n_left[a], place[asked]
-            if column_of[arm] < 0 or n == 0:
-                continue
-            if t > 1:
-                reward = (rows[r, column_of[arm]] - rule.low) * rule.scale
-                rank = leader - 1 if place[arm] < leader else leader
-                n = _on_leaders((a, n, t), reward, rank, entry, course, bets, inquiry, rule)
-            if rule.paired and column_of[asked] >= 0:
-                gain = (rows[r, column_of[asked]] - rows[r, column_of[arm]]) * rule.scale
-                n = _on_pair((a, n, t), gain, sums[asked] - sums[arm], awake, asleep, bets, inquiry, rule)
-            while n > 0 and rule.single * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
-                n -= 1
-            n_left[a] = n
+        if t > 1:
+            _add_up_leaders(row, column_of, leaders[entry], sums, place, firsts, rule)
+            _on_leaders(row, t, entry, where, course, bets, inquiry, rule)
+        if column_of[asked] >= 0:
+            _on_pairs(row, t, awake, asleep, where, bets, inquiry, rule)
+        _rule_out(inquiry, rule)
         for arm in range(column_of.size):
             if column_of[arm] >= 0:
-                sums[arm] += (rows[r, column_of[arm]] - rule.low) * rule.scale
+                sums[arm] += (row[column_of[arm]] - rule.low) * rule.scale
