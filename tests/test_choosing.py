@@ -74,6 +74,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         r"^indifference_zone needs a comparison of pairs, got 0.1 with Portfolio\(pool=500\)$",
     ),
     "epsilon": ({"comparison": ConvexBernstein(), "epsilon": 0.1}, "^epsilon needs a comparison that supports it"),
+    "epsilon wider than the bounds": (
+        {"epsilon": 2, "bounds": (0, 1)},
+        r"^epsilon must be below 1, in units of scores, which lie in \[0, 1\]: got 2$",
+    ),
+    "zone as wide as the bounds": (
+        {"indifference_zone": 8, "bounds": (-3, 5)},
+        r"^indifference_zone must be below 8, in units of scores, which lie in \[-3, 5\]: got 8$",
+    ),
     "min_rounds": (
         {"comparison": Betting(), "min_rounds": 5},
         "^min_rounds is a setting of StudentMixture, got 5 with",

@@ -3,10 +3,14 @@
 import io
 import logging
 import sys
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
-from bestarm.cli.preparing import TEXT, preparation_said
+from bestarm.cli.app import clear_errors
+from bestarm.report.live import display
+from bestarm.report.preparing import TEXT
 
 KERNELS = logging.getLogger("bestarm.kernels")
 
@@ -24,7 +28,7 @@ def said_on(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, quiet: bool = 
     """What is said while so many kernels are compiled, and nothing is left of it afterwards."""
     monkeypatch.setattr(sys, "stderr", stream)
     before = KERNELS.level, KERNELS.propagate, list(KERNELS.handlers)
-    with preparation_said(quiet):
+    with clear_errors(quiet):
         for _ in range(kernels):
             KERNELS.info("compiling something")
     assert (KERNELS.level, KERNELS.propagate, list(KERNELS.handlers)) == before
@@ -41,3 +45,21 @@ def test_it_is_not_said_if_nothing_is_compiled_nobody_looks_or_nothing_should_be
     assert said_on(Terminal(), monkeypatch, kernels=0) == ""
     assert said_on(Terminal(), monkeypatch, quiet=True) == ""
     assert said_on(io.StringIO(), monkeypatch) == ""
+
+
+def nothing_yet() -> Any:
+    raise AssertionError("nothing has happened that could be shown")
+
+
+@pytest.mark.parametrize("command", [False, True])
+def test_a_race_that_is_shown_says_it_too_unless_its_command_does(
+    command: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with clear_errors() if command else nullcontext(), display(nothing_yet, True):
+        KERNELS.info("compiling something")
+    assert " ".join(stream.getvalue().split()).count(TEXT) == 1
+    with display(nothing_yet, False):
+        KERNELS.info("compiling something")
+    assert stream.getvalue().count("preparing") == 1

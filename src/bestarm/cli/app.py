@@ -15,10 +15,10 @@ import typer
 
 import bestarm
 from bestarm.cli.outputs import WantedFile
-from bestarm.cli.preparing import preparation_said
 from bestarm.cli.signals import INTERRUPTED, ended_in_order, never_an_error
-from bestarm.cli.streams import HarmlessGroup, remark, results, say, say_json
+from bestarm.cli.streams import HarmlessGroup, remark, remarks, results, say, say_json
 from bestarm.racing.result import RaceResult
+from bestarm.report.preparing import preparation_said
 from bestarm.shown import file_name
 
 # Exit codes, documented in README.md and in the help of the commands.
@@ -100,7 +100,8 @@ def as_typed(message: str) -> str:
 @contextmanager
 def clear_errors(quiet: bool = False) -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
-    with ended_in_order(), preparation_said(quiet), warnings.catch_warnings():
+    told = remark if remarks().is_terminal and not quiet else None
+    with ended_in_order(), preparation_said(told), warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:

@@ -128,11 +128,7 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
     delta, epsilon, zone = checked_aim(options)
     if options.target is not None:
         check_choice("target", options.target, get_args(Target))
-    if options.criterion == "wins" and max(epsilon, zone) >= 1:
-        name, value = ("epsilon", epsilon) if epsilon >= 1 else ("indifference_zone", zone)
-        raise ValueError(
-            f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {described(value)}"
-        )
+    _check_leads(options, epsilon, zone)
     comparison = _comparison(options, None if options.target == "population" else pool)
     if comparison.role == "pairs":
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
@@ -141,6 +137,24 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
             f"indifference_zone needs a comparison of pairs, got {described(zone)} with {described(comparison)}"
         )
     return ConvexBAI(delta, comparison=comparison, epsilon=epsilon)
+
+
+def _check_leads(options: Options, epsilon: float, zone: float) -> None:
+    """Refuse an epsilon or a zone that no two arms can be apart."""
+    wins = options.criterion == "wins"
+    if options.bounds is None and not wins:
+        return
+    low, high = (0.0, 1.0) if wins or options.bounds is None else check_bounds(options.bounds)
+    for name, value in (("epsilon", epsilon), ("indifference_zone", zone)):
+        if value >= high - low and wins:
+            raise ValueError(
+                f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {described(value)}"
+            )
+        if value >= high - low:
+            raise ValueError(
+                f"{name} must be below {high - low:g}, in units of scores, which lie in [{low:g}, {high:g}]: "
+                f"got {described(value)}"
+            )
 
 
 def _comparison(options: Options, pool: int | None) -> Comparison:

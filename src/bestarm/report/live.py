@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bestarm.inputs.texts import name_of, names
+from bestarm.report.preparing import preparation_said
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,7 +48,7 @@ def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[
         return
     from rich.live import Live
 
-    with Live(console=console, transient=True, auto_refresh=False) as live:
+    with preparation_said(console.print), Live(console=console, transient=True, auto_refresh=False) as live:
         yield LiveDisplay(look, live).update
 
 

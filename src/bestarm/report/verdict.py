@@ -81,6 +81,15 @@ def _over_all_items(result: "RaceResult[Any]") -> str:
     return f"No arm is better than every other more often than worse{everything}: {several} are left."
 
 
+def _at_most(result: "RaceResult[Any]", bound: float) -> str | None:
+    """An upper bound for a lead, rounded up; None where it says nothing, because no lead can be larger."""
+    widest = math.inf if result.bounds is None else result.bounds[1] - result.bounds[0]
+    if not bound < (widest if result.guarantee.criterion == "mean" else 1.0):
+        return None
+    step = 10.0 ** (math.floor(math.log10(bound)) - 2) if bound > 0.0 else 1.0
+    return _amount(result, math.ceil(bound / step * (1.0 - 1e-12)) * step)
+
+
 def _amount(result: "RaceResult[Any]", value: float) -> str:
     """A lead in its unit: that of scores, or a share of items."""
     if result.guarantee.criterion == "mean":
@@ -123,8 +132,8 @@ def _undecided(result: "RaceResult[Any]") -> str:
         return f"{text} The algorithm gives no guarantee."
     sure, gone = _probability(result).capitalize(), tuple(failed.arm for failed in result.disqualified)
     text += f" {sure} the best{_where(result)} is {names(result.candidates, 'or')}"
-    if math.isfinite(result.regret_bound):
-        text += f", and it beats {leader} by at most {_amount(result, result.regret_bound)}"
+    if (bound := _at_most(result, result.regret_bound)) is not None:
+        text += f", and it beats {leader} by at most {bound}"
     return f"{text}{or_disqualified(gone)}{conditions(result)}.{_over_the_list(result)}"
 
 
@@ -157,10 +166,10 @@ def _like_these(result: "RaceResult[Any]") -> list[str]:
     if not beyond.candidates:
         return [f"{here} nothing is known: all arms that may be the best could not be evaluated."]
     some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best"
-    if math.isfinite(beyond.regret_bound):
+    if (bound := _at_most(result, beyond.regret_bound)) is not None:
         more = f"{leader} by more than" if result.guarantee.criterion == "mean" else f"beats {leader} by at most"
         than = "none better than " if result.guarantee.criterion == "mean" else "and that one "
-        some += f", {than}{more} {_amount(result, beyond.regret_bound)}"
+        some += f", {than}{more} {bound}"
     some += gone
     if not result.answered:
         return [f"{here} {some}, {sure}."]
@@ -171,10 +180,8 @@ def _what_decides(result: "RaceResult[Any]") -> str:
     """Why arms that left may be the best on items like these, and what can be done; nothing if no items are left."""
     if result.n_rounds == result.settings.pool:
         return ""
-    return (
-        " Arms that left were not tested further for this: target='population' goes on until it is decided or the "
-        "items run out."
-    )
+    left = " Arms that left were not tested further for this:" if result.eliminations else " For this,"
+    return f"{left} target='population' goes on until it is decided or the items run out."
 
 
 def _unseen(result: "RaceResult[Any]") -> list[str]:
