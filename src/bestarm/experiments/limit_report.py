@@ -56,12 +56,21 @@ def limit_table(cases: Sequence[Case], delta: float) -> "Table":
 
 
 def headline(cases: Sequence[Case]) -> str:
-    """Which rule comes closest, and how close."""
+    """Which rule comes closest, how close, and which others may be as close for all that these games tell."""
     rules = unique(rule.rule for case in cases for rule in case.rules)
     times = {name: [case.ratios(rule) for case in cases for rule in case.rules if rule.rule == name] for name in rules}
-    closest = min(rules, key=lambda name: np.mean([np.log(ratio) for case in times[name] for ratio in case.values()]))
+    logs = {name: float(np.mean([np.log(ratio) for case in times[name] for ratio in case.values()])) for name in rules}
+    closest, noise = min(rules, key=logs.__getitem__), {name: _noise(cases, name) for name in rules}
     said = [f"{_range([case[limit] for case in times[closest]])} times the {limit}" for limit in cases[0].limits]
-    return f"{closest} comes closest: it needs {' and '.join(said)}."
+    text = f"{closest} comes closest: it needs {' and '.join(said)}."
+    alike = [n for n in rules if n != closest and logs[n] - logs[closest] <= 2.0 * np.hypot(noise[n], noise[closest])]
+    return f"{text} So few games do not tell it from {' and '.join(alike)}." if alike else text
+
+
+def _noise(cases: Sequence[Case], name: str) -> float:
+    """The standard error of the mean logarithm of the queries of a rule."""
+    errors = [rule.standard_error / rule.mean_queries for case in cases for rule in case.rules if rule.rule == name]
+    return float(np.sqrt(np.sum(np.square(errors))) / len(errors))
 
 
 def _range(ratios: Sequence[float]) -> str:
@@ -96,7 +105,8 @@ def plot_limit(cases: Sequence[Case], path: Path) -> None:
         _draw_panel(axis, [case for case in cases if case.n_arms == n_arms])
         axis.set_xlabel(f"K = {n_arms}")
     axes[0].set_ylabel("mean number of queries")
-    axes[0].set_title(f"×: in multiples of the {_lowest(cases[0])}", fontsize="medium", loc="left")
+    title = f"×: in multiples of the {_lowest(cases[0])}; whiskers: two standard errors"
+    axes[0].set_title(title, fontsize="medium", loc="left")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=(len(labels) + 1) // 2, frameon=False)
     write_picture(figure, path, dpi=160)
