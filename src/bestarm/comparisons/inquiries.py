@@ -26,34 +26,35 @@ REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed an
 
 
 class Asked:
-    """What is known about the shifts by which one leader may be worse than some arms, of those that are told apart."""
+    """What is known about one leader and some arms: which shifts, `WIDTH` of them from the place ``first`` on, are left."""
 
-    def __init__(self, inquiry: Inquiry) -> None:
+    def __init__(self, inquiry: Inquiry, first: int) -> None:
         self.inquiry = inquiry
+        self.first = first
         self.n_rounds = 0
 
     def covers(self, arms: Sequence[int]) -> bool:
         """Whether all these arms are asked about."""
         return set(arms) <= set(self.inquiry.arms.tolist())
 
-    def n_left(self, arms: Sequence[int]) -> dict[int, int]:
-        """How many of the shifts are left, by arm."""
+    def ruled_out_from(self, arms: Sequence[int]) -> dict[int, int]:
+        """By arm, the place of the first shift that is ruled out."""
         left = dict(zip(self.inquiry.arms.tolist(), self.inquiry.n_left.tolist(), strict=True))
-        return {arm: left[arm] for arm in arms}
+        return {arm: self.first + left[arm] for arm in arms}
 
 
 class Inquiries:
     """The largest shift by which the leader may be worse than other arms, up to a twentieth: kept up as a game goes on.
 
-    So an answer costs the same after any number of rounds, but for the rounds in which there is another leader or the
-    answer falls into another part of the shifts: some are told apart for all arms, and between two of them all those
-    that matter, for the arms that matter. Shifts are in units of rewards scaled to length one.
+    Some shifts are told apart at a time: first the largest, and when these are ruled out for all arms, those below. So
+    an answer costs the same after any number of rounds, but for the rounds in which it falls to other shifts or there
+    is another leader, of whom it is worked out from the first round on. Shifts are of rewards scaled to length one.
     """
 
     def __init__(self, evidence: "LeaderEvidence", shifts: Array) -> None:
         self._evidence = evidence
         self._shifts = np.unique(np.maximum(shifts, evidence.rule.zone))  # with a zone the best leads at least by that
-        self._of: dict[tuple[int, int], Asked] = {}  # by leader and part of the shifts, -1 for every `WIDTH`th
+        self._of: dict[int, Asked] = {}  # by leader
         betting = evidence.betting
         bets = np.array(betting.bets), np.array(betting.weights)
         self._on_pair = mixture(*bets, betting.reserve, LONGEST)
@@ -62,50 +63,45 @@ class Inquiries:
         """The largest shift by which the leader may be worse than one of these arms; 0 if none is left."""
         if not arms:
             return 0.0
-        ends = np.append(np.arange(WIDTH - 1, self._shifts.size - 1, WIDTH), self._shifts.size - 1)
-        parts = self._now(leader, arms, ends, -1)
-        part = max(parts.values())
-        if part == ends.size:
-            return max(self._largest(leader, arm, 1.0) for arm in arms)
-        first = int(ends[part - 1]) + 1 if part else 0
-        within = [arm for arm in arms if parts[arm] == part]
-        left = self._now(leader, within, np.arange(first, ends[part] + 1), part)
-        return max(self._largest(leader, arm, float(self._shifts[first + left[arm]])) for arm in within)
+        asked = self._of.pop(leader, None)
+        if asked is None or not asked.covers(arms):
+            asked = self._new(arms, self._shifts.size - WIDTH)
+        self._go_on(asked, leader)
+        while asked.first > 0 and max(asked.ruled_out_from(arms).values()) == asked.first:
+            asked = self._new(arms, asked.first - WIDTH)
+            self._go_on(asked, leader)
+        self._of[leader] = asked
+        for forgotten in list(self._of)[:-REMEMBERED]:
+            del self._of[forgotten]
+        return max(self._largest(leader, arm, place) for arm, place in asked.ruled_out_from(arms).items())
 
-    def _largest(self, leader: int, arm: int, shift: float) -> float:
+    def _largest(self, leader: int, arm: int, place: int) -> float:
         """Up to a shift that was ruled out, and no more than what is left of a pool can make of it."""
         rule, n = self._evidence.rule, shared_rounds(self._evidence.board, leader, arm)
+        shift = float(self._shifts[place]) if place < self._shifts.size else 1.0
         if rule.pool == 0:
             return shift
         behind = -float(self._evidence.history.differences(leader, arm).sum()) * rule.scale
         return min(shift, max(0.0, (behind + rule.pool - n) / rule.pool))
 
-    def _now(self, leader: int, arms: Sequence[int], places: NDArray[np.int64], part: int) -> dict[int, int]:
-        """How many of the shifts at these places are left for each arm after all rounds so far."""
-        asked = self._of.pop((leader, part), None)
-        if asked is None or not asked.covers(arms):
-            asked = Asked(self._new(arms, self._shifts[places]))
-        self._go_on(asked, leader)
-        self._of[leader, part] = asked
-        for forgotten in list(self._of)[: -2 * REMEMBERED]:
-            del self._of[forgotten]
-        return asked.n_left(arms)
-
-    def _new(self, arms: Sequence[int], shifts: Array) -> Inquiry:
-        evidence = self._evidence
+    def _new(self, arms: Sequence[int], first: int) -> Asked:
+        """What is known before the first round about the shifts from a place on."""
+        evidence, begin = self._evidence, max(0, first)
+        shifts = self._shifts[begin : first + WIDTH] - evidence.rule.zone
         weights, pair_weights = evidence.leaders.weights, self._on_pair.weights
-        return new_inquiry(
-            evidence.board.arms.size, np.array(sorted(arms)), shifts - evidence.rule.zone, weights, pair_weights
-        )
+        K = evidence.board.arms.size
+        return Asked(new_inquiry(K, np.array(sorted(arms)), shifts, weights, pair_weights), begin)
 
     def _go_on(self, asked: Asked, leader: int) -> None:
-        """Make the bets of all rounds that are new."""
+        """Make the bets of all rounds that are new, as long as there are shifts left."""
         from bestarm.kernels import ask_again
 
         evidence, pair = self._evidence, self._on_pair
         course, leaders = evidence.course, evidence.leaders
         bets = leaders.bets, leaders.weights, leaders.sizes, pair.bets, pair.weights, pair.first_rounds
         for begun, arms, rows in evidence.history.blocks(asked.n_rounds):
+            if not asked.inquiry.n_left.any():
+                break
             column_of = np.full(evidence.board.arms.size, -1)
             column_of[arms] = np.arange(arms.size)
             ask_again(rows, column_of, begun, leader, course, bets, asked.inquiry, evidence.rule)

@@ -122,13 +122,15 @@ def _on_pairs(row, t, awake, asleep, where, bets, inquiry, rule):  # type: ignor
 
 @part
 def _rule_out(inquiry, rule):  # type: ignore[no-untyped-def]
-    """Leave those shifts with which the wealth against an arm has not reached the threshold."""
-    n_left, totals, pair_totals = inquiry.n_left, inquiry.totals, inquiry.pair_totals
+    """Leave those shifts with which the wealth against an arm has not reached the threshold; whether there are any."""
+    n_left, totals, pair_totals, left = inquiry.n_left, inquiry.totals, inquiry.pair_totals, False
     for a in range(n_left.size):
         n = n_left[a]
         while n > 0 and rule.single * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
             n -= 1
         n_left[a] = n
+        left |= n > 0
+    return left
 
 
 @compiled
@@ -155,7 +157,8 @@ def ask_again(rows, column_of, begun, asked, course, bets, inquiry, rule):  # ty
             _on_leaders(row, t, entry, where, course, bets, inquiry, rule)
         if column_of[asked] >= 0:
             _on_pairs(row, t, awake, asleep, where, bets, inquiry, rule)
-        _rule_out(inquiry, rule)
+        if not _rule_out(inquiry, rule):
+            return
         for arm in range(column_of.size):
             if column_of[arm] >= 0:
                 sums[arm] += (row[column_of[arm]] - rule.low) * rule.scale
