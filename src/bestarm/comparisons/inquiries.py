@@ -26,7 +26,7 @@ REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed an
 
 
 class Asked:
-    """What is known about one leader and some arms: which shifts, `WIDTH` of them from the place ``first`` on, are left."""
+    """Which shifts are left for one leader and some arms, of the `WIDTH` from the place ``first`` on."""
 
     def __init__(self, inquiry: Inquiry, first: int) -> None:
         self.inquiry = inquiry
