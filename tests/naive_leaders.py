@@ -171,7 +171,7 @@ class LeaderRace(naive_sharp._Race):
     def _beaten(self, i: int) -> bool:
         single = sum(self.wealth[i].values())
         if self.zone > 0 and i == self._leaders()[0] and single > 1:
-            single, self.wealth[i] = 1.0, dict(enumerate(WEIGHTS))
+            single, self.wealth[i] = 1.0, {k: wealth / single for k, wealth in self.wealth[i].items()}
         wealth = (1 - self.share) * single
         if self.paired:
             opponents = [j for j in range(self.K) if j != i and self._may_speak(i, j)]

@@ -399,6 +399,96 @@ def test_regret_bounds_that_fail_too_often_would_be_noticed() -> None:
     assert contradicts(regrets_missed([0.6, 0.5], False, None, 120, 0.5), 120, DELTA, 2 * len(LAWS))
 
 
+@pytest.mark.parametrize("pairs", [None, 0, 0.5])
+def test_the_regret_bound_is_no_less_than_that_of_each_candidate(pairs: float | None) -> None:
+    """Also where the pool leaves so little that the bounds of some arms are cut, and others come first."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        pool, n_arms = int(rng.integers(5, 40)), int(rng.integers(3, 7))
+        rows = rng.choice([0.0, 0.5, 1.0], (pool, n_arms)) if seed % 2 else coins(rng, pool, n_arms)
+        game = started(LeaderBetting(pool=pool, pairs=pairs), n_arms)
+        for row in rows:
+            game.tell(row[game.ask()])
+            if game.finished:
+                break
+            leader, bound = game.best, game.regret_bound
+            assert bound is not None
+            for arm in set(game.candidates) - {leader}:
+                single = game.evidence.smallest_lead_bound(leader, [arm])
+                assert single is not None
+                assert bound >= -single - 1e-12
+
+
+def test_a_pool_that_hides_the_best_arm_is_no_way_round_the_regret_bound() -> None:
+    """When all items that the leader wins are seen, its opposite is cut to 0; the best arm must not be forgotten."""
+    missed, games, pool, gain = 0, 150, 46, 0.2
+    leader = np.repeat([1.0, 0.0], pool // 2)
+    best = np.where(leader == 1.0, 1.0 - gain * (1.0 - 0.9 / (pool // 2)), gain)
+    table = np.column_stack([leader, best, 1.0 - leader])
+    truth = table.mean(axis=0)
+    for number in range(games):
+        game = PairwiseBAI(0.01, comparison=LeaderBetting(pool=pool)).start(3)
+        wrong = False
+        for row in np.random.default_rng([5, number]).permutation(table)[:-1]:
+            if game.finished or wrong:
+                break
+            game.tell(row[game.ask()])
+            assert game.regret_bound is not None
+            wrong = 1 not in game.candidates or truth[1] - truth[game.best] > game.regret_bound + 1e-12
+        missed += wrong
+    assert not contradicts(missed, games, 0.01, 1)
+
+
+@pytest.mark.parametrize("n_arms", [2, 4])
+def test_with_a_zone_no_wealth_is_more_than_without_the_protection_of_the_leader(n_arms: int) -> None:
+    """So that eliminations and the regret bound hold together."""
+    cut, comparison = 0, LeaderBetting(pairs=0)
+    for seed in range(6):
+        rows = equal_coins(np.random.default_rng(40 + seed), 80, n_arms)
+        game = PairwiseBAI(1e-9, comparison=comparison, indifference_zone=0.3).start(n_arms)
+        slow = leader_race(rows, comparison, 1e-9, zone=0.3)
+        uncut = [slow.made_again(arm, 0, 0.0) for arm in range(n_arms)]
+        assert isinstance(game, EliminationGame)
+        for number, row in enumerate(rows):
+            game.tell(row[game.ask()])
+            for arm in game.candidates:
+                ratio = leaders_of(game).leaders.total[arm] / uncut[arm][number]
+                assert ratio <= 1 + 1e-9
+                cut += ratio < 0.99
+    assert cut > 0
+
+
+def test_games_look_for_epsilon_in_the_same_rounds_where_bets_wake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def until_waking(self: LeaderEvidence) -> int:
+        return 7 - int(self.board.tally[0]) % 7
+
+    monkeypatch.setattr(LeaderEvidence, "_rounds_until_waking", until_waking)
+    ends = []
+    for epsilon in np.linspace(0.02, 0.3, 40):
+        rows = shared_noise(np.random.default_rng(2), 300, 3)
+        at_once, one_by_one = started(LeaderBetting(), 3, epsilon=epsilon), started(LeaderBetting(), 3, epsilon=epsilon)
+        at_once.play(rows)
+        for row in rows:
+            if one_by_one.finished:
+                break
+            one_by_one.tell(row[one_by_one.ask()])
+        assert (at_once.n_rounds, at_once.reason) == (one_by_one.n_rounds, one_by_one.reason)
+        ends.append(at_once.n_rounds)
+    assert any(end % 7 == 0 for end in ends)
+
+
+def test_a_game_in_which_nobody_is_queried_learns_nothing() -> None:
+    game = started(LeaderBetting(), 4)
+    game.play(np.random.default_rng(0).random((5, 4)))
+    for arm in (0, 1):
+        game.withdraw(arm)
+    for arm in (2, 3):
+        game.disqualify(arm)
+    assert (game.candidates, game.next_arms().tolist()) == ((0, 1), [])
+    assert game.play(np.full((3, 4), 0.5)) == 0
+    assert game.n_rounds == 5
+
+
 def test_a_pool_that_is_exhausted_leaves_no_doubt_about_leads() -> None:
     rows = np.tile([[0.5, 0.6], [0.6, 0.5]], (10, 1))
     game = started(LeaderBetting(pool=20), 2)

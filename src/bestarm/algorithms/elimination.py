@@ -178,6 +178,8 @@ class EliminationGame(Game):
         self._absorb_block(row)
 
     def _absorb_block(self, rows: Rewards) -> int:
+        if self._n_queried == 0:
+            return 0  # all candidates were withdrawn: there is nothing to be learned
         try:
             return self.evidence.play(rows)
         finally:  # a boundary may raise on the way

@@ -157,8 +157,8 @@ class Game:
     def lead(self, a: int, b: int, simultaneous: bool = False) -> Lead | None:
         """By how much arm a is ahead of arm b: the estimate, and a lower and an upper bound that hold at all times.
 
-        Each side has the level of one pair, ``delta / (K - 1)`` (with bets on leaders a fiftieth of that); or
-        ``simultaneous`` with all pairs, as `intervals`. None where no statistics of differences are kept.
+        Each side has the level of one pair, ``delta / (K - 1)``; or ``simultaneous`` with all pairs, as `intervals`.
+        None where no statistics of differences are kept.
         """
         a, b = check_arm(a, self.n_arms), check_arm(b, self.n_arms)
         low, below = self.lead_bound(a, b, simultaneous), self.lead_bound(b, a, simultaneous)

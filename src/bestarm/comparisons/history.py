@@ -100,7 +100,9 @@ class History:
             if now is None or not now.room or now.arms.size != arms.size:
                 if now is not None:
                     now.close()
-                room = min(max(FEWEST, begun), max(1, CELLS // arms.size))  # as many rounds again, up to a limit
+                room = min(
+                    max(FEWEST, begun), max(1, CELLS // max(1, arms.size))
+                )  # as many rounds again, up to a limit
                 now = Stretch(arms, max(room, len(rows)))
                 self._stretches.append(now)
             fit = rows[: now.room]

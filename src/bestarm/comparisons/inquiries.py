@@ -60,7 +60,10 @@ class Inquiries:
         self._on_pair = mixture(*bets, betting.reserve, LONGEST)
 
     def largest_shift(self, leader: int, arms: Sequence[int]) -> float:
-        """The largest shift by which the leader may be worse than one of these arms; 0 if none is left."""
+        """The largest shift by which the leader may be worse than one of these arms.
+
+        Of arms for which all that are told apart are ruled out, the smallest of these is taken: that is no less.
+        """
         if not arms:
             return 0.0
         asked = self._of.pop(leader, None)
@@ -79,9 +82,9 @@ class Inquiries:
         """Up to a shift that was ruled out, and no more than what is left of a pool can make of it."""
         rule, n = self._evidence.rule, shared_rounds(self._evidence.board, leader, arm)
         shift = float(self._shifts[place]) if place < self._shifts.size else 1.0
-        if rule.pool == 0:
+        if rule.pool == 0 or n == 0:
             return shift
-        behind = -float(self._evidence.history.differences(leader, arm).sum()) * rule.scale
+        behind = -n * self._evidence.lead(leader, arm) * rule.scale
         return min(shift, max(0.0, (behind + rule.pool - n) / rule.pool))
 
     def _new(self, arms: Sequence[int], first: int) -> Asked:

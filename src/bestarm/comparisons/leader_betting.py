@@ -53,7 +53,7 @@ class LeaderEvidence(WealthEvidence):
         used = 0
         while used < len(rows) and (played := super().play(rows[used:])):
             used += played
-            if self._goal.epsilon > 0.0 and self._just_renewed():
+            if self._paused():
                 self._end_within_epsilon()
         self._n_queried = int(self.board.tally[QUERIED])
         return used
@@ -63,11 +63,11 @@ class LeaderEvidence(WealthEvidence):
         self.course = with_room(self.course)
         return Led(self.leaders, self.course), None
 
-    def _just_renewed(self) -> bool:
-        """Whether the leaders were renewed after the last round: a game that is told anew looks in the same rounds."""
+    def _paused(self) -> bool:
+        """With epsilon: whether the leaders were renewed after the last round, however the rounds are told."""
         n_entries = self.course.n_entries[0]
         last = self.course.first_rounds[n_entries - 1] if n_entries > 0 else 0
-        return bool(last == self.board.tally[ROUNDS] + 1)
+        return self.rule.pause and bool(last == self.board.tally[ROUNDS] + 1)
 
     def _part_with_withdrawn(self) -> None:
         """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""

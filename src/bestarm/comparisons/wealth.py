@@ -80,11 +80,15 @@ class WealthEvidence(Evidence):
             block = rows[used : used + self._rounds_until_waking()]
             played = self._play(block)
             used += played
-            if played < len(block):
+            if played < len(block) or self._paused():
                 break
         self.history.add(rows[:used])
         self._give_back()
         return used
+
+    def _paused(self) -> bool:
+        """Whether there is something to be looked at before the next round."""
+        return False
 
     def _give_back(self) -> None:
         """Keep the bets against the queried candidates alone, once these are a quarter of those that are kept."""

@@ -258,12 +258,17 @@ def renew_leaders(t, board, leaders, course, zone):  # type: ignore[no-untyped-d
 
 @part
 def protect_leader(board, leaders):  # type: ignore[no-untyped-def]
-    """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first."""
+    """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first.
+
+    All bets are cut in proportion, so that none is ever richer than without it.
+    """
     arm = board.arms[leader_place(board)]
-    if leaders.total[arm] > 1.0:
+    total = leaders.total[arm]
+    if total > 1.0:
         leaders.total[arm] = 1.0
         for k in range(leaders.bets.size):
-            leaders.wealth[k, leaders.column_of[arm]] = leaders.weights[k]
+            wealth = leaders.wealth[k, leaders.column_of[arm]]
+            leaders.wealth[k, leaders.column_of[arm]] = wealth / total if total < np.inf else leaders.weights[k]
 
 
 @part
