@@ -5,7 +5,8 @@
 The parts: ``tables`` (``.npz`` files with an array ``scores``, items x arms, in [0, 1]; with replacement and as pools),
 ``laws`` (coins, few values, beta, skewed; correlations, clusters, near-copies; K = 2 to 200), ``ties`` (how much of
 delta is used), ``power`` (antithetic coins with a tiny lead, beside `Portfolio`), ``cost`` (time and memory a round, up
-to 10,000 arms), ``bounds`` (how the time of a regret bound grows) and ``first`` (the first race of an installation).
+to 10,000 arms), ``bounds`` (how the time of a regret bound grows), ``regret`` (how wide it is beside that of `Betting`)
+and ``first`` (the first race of an installation).
 
 The oracle knows the law of the scores and makes the best constant bet against each arm; with the union it pays for
 K - 1 opponents (`bestarm.limits`). It is about independent rounds: there is none for pools.
@@ -277,12 +278,16 @@ def cost(given: argparse.Namespace) -> None:
 def bounds(given: argparse.Namespace) -> None:
     """How long a regret bound takes after each further round of a long game."""
     table = headed(
-        "Milliseconds for a regret bound after one more round, 10 arms", "rounds", "Betting", "LeaderBetting"
+        "Milliseconds for a regret bound after one more round, 10 arms",
+        "rounds",
+        "Betting",
+        "LeaderBetting",
+        "on a pool",
     )
     rows = np.random.default_rng(0).random((100_001, 10))
     for n_rounds in (1000, 10_000, 100_000):
         found = []
-        for comparison in (Betting(), LeaderBetting()):
+        for comparison in (Betting(), LeaderBetting(), LeaderBetting(pool=10**6)):
             game = PairwiseBAI(1e-12, comparison=comparison).start(10)
             game.play(rows[:n_rounds])
             _ = game.regret_bound
@@ -292,6 +297,52 @@ def bounds(given: argparse.Namespace) -> None:
             found.append(1e3 * (time.perf_counter() - begun))
         table.add_row(f"{n_rounds:,}", *(f"{one:.1f}" for one in found))
     CONSOLE.print(table)
+
+
+def regret(given: argparse.Namespace) -> None:
+    """How wide regret bounds are: those of `LeaderBetting` over those of `Betting`, in games that neither has ended."""
+    laws = {
+        "coins, K = 3": (3, 0.03),
+        "coins, K = 10": (10, 0.01),
+        "ties, K = 10": (10, 0.0),
+        "coins, K = 150": (150, 0.001),
+    }
+    sources: dict[str, tuple[Matrix, int | None]] = {
+        name: (
+            copula(0.6 - gap * np.arange(K, dtype=np.float64), equal(K, 0.5), "coins", np.random.default_rng(7)),
+            None,
+        )
+        for name, (K, gap) in laws.items()
+    }
+    for path in sorted(given.tables.glob("*.npz")) if given.tables else []:
+        scores = np.asarray(np.load(path)["scores"], dtype=np.float64)
+        sources |= {path.stem: (scores, None), f"{path.stem}, pool": (scores, len(scores))}
+    looks = (12, 25, 50, 100, 200, 400)
+    table = headed(f"Regret bounds over those of Betting, delta {given.delta:g}, after rounds", "", *map(str, looks))
+    for name, (scores, pool) in sources.items():
+        found = np.array(
+            [_two_regrets(scores, pool, looks, number, given.delta) for number in range(min(given.games, 20))]
+        )
+        open_in_both = np.isfinite(found).all(axis=1, keepdims=True)
+        sums = np.where(open_in_both, found, 0.0).sum(axis=0)
+        table.add_row(name, *(f"{one / other:.2f}" if other else "–" for other, one in sums.T))
+    CONSOLE.print(table)
+
+
+def _two_regrets(scores: Matrix, pool: int | None, looks: tuple[int, ...], seed: int, delta: float) -> Matrix:
+    """The bounds of `Betting` and of `LeaderBetting` after some rounds of the same rows; NaN once a game has ended."""
+    rng = np.random.default_rng([11, seed])
+    rows = scores[rng.permutation(len(scores)) if pool else rng.integers(len(scores), size=max(looks))]
+    found = np.full((2, len(looks)), np.nan)
+    rivals: tuple[Comparison, ...] = (Betting(pool=pool), LeaderBetting(pool=pool))
+    for which, comparison in enumerate(rivals):
+        game = PairwiseBAI(delta, comparison=comparison).start(scores.shape[1])
+        for k, look in enumerate(looks):
+            game.play(rows[game.n_rounds : look])
+            if game.finished or game.regret_bound is None:
+                break
+            found[which, k] = game.regret_bound
+    return found
 
 
 FIRST_RACE = """
@@ -329,7 +380,7 @@ def _seconds(comparison: str, cache: str) -> list[float]:
     return [float(seconds) for seconds in done.stdout.split()]
 
 
-PARTS = {part.__name__: part for part in (tables, laws, ties, power, cost, bounds, first)}
+PARTS = {part.__name__: part for part in (tables, laws, ties, power, cost, bounds, regret, first)}
 
 
 def main() -> None:
