@@ -241,7 +241,8 @@ VERDICTS: dict[str, tuple[Callable[[], Any], str]] = {
     "ran out of items: tie of a sample": (
         lambda: race(lambda arm, item: 0.1 * item, range(7), range(7), bounds=None),
         'No answer: the items ran out. "0" leads. With probability at least 0.95 the best on items like these is '
-        f"0, 1, 2, 3, 4 or 2 more{GAUSSIAN}. {left('0', 7)} {NORMAL} {one_value(1, 0, 7)}",
+        f"0, 1, 2, 3, 4 or 2 more{GAUSSIAN}. Over these 7 items 0, 1, 2, 3, 4 and 2 more tie for the best mean of "
+        f"those left. {NORMAL} {one_value(1, 0, 7)}",
     ),
     "ran out of items: population": (
         lambda: race(items=range(3), target="population"),

@@ -78,6 +78,10 @@ class Inquiries:
             del self._of[forgotten]
         return max(self._largest(leader, arm, place) for arm, place in asked.ruled_out_from(arms).items())
 
+    def about(self, leader: int) -> Inquiry:
+        """The wealth behind the last answer about a leader."""
+        return self._of[leader].inquiry
+
     def _largest(self, leader: int, arm: int, place: int) -> float:
         """Up to a shift that was ruled out, and no more than what is left of a pool can make of it."""
         rule, n = self._evidence.rule, shared_rounds(self._evidence.board, leader, arm)

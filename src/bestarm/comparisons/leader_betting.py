@@ -35,7 +35,7 @@ class LeaderEvidence(WealthEvidence):
         self.course = new_course(n_arms, BETS.size)
         self._n_queried = n_arms  # when the last round was over
         epsilon = goal.epsilon * betting.scale
-        self._regret = Inquiries(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
+        self.regret = Inquiries(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
         self._near = Inquiries(self, np.array([epsilon]))
 
     def _rule(self, goal: Goal) -> WealthRule:
@@ -98,7 +98,7 @@ class LeaderEvidence(WealthEvidence):
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
         """By how much, at most, arm a is worse than the best arm if that is one of the others: minus that."""
-        return -self._regret.largest_shift(a, others) / self.rule.scale
+        return -self.regret.largest_shift(a, others) / self.rule.scale
 
     @property
     def _log_threshold(self) -> float:

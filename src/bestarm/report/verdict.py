@@ -145,7 +145,9 @@ def _over_the_list(result: "RaceResult[Any]") -> str:
         return ""
     if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
         return ""
-    return f' Over these {settings.n_items:,} items "{name_of(result.leader)}" has the best mean of those left.'
+    tied = tuple(one.arm for one in result.records if one.arm in result.candidates and abs(one.behind) < 1e-12)
+    best = f"{names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
+    return f" Over these {settings.n_items:,} items {best} the best mean of those left."
 
 
 def _like_these(result: "RaceResult[Any]") -> list[str]:
