@@ -22,9 +22,11 @@ TAIL = 200  # characters of what a program printed that an error shows
 CONTEXT = 1000  # characters at the beginning of an output that was cut: what stands there may be part of a number
 
 # A number is not glued to a word, to another number or to what may be a minus. Where commas may belong to it, as in
-# "1,5", "1,234" and "1.234,5", it is unclear; "1,2,3", "0.5,7" and "a,5" can only be lists. All repetitions are
-# possessive, so the time that it takes is proportional to the length of the text.
+# "1,5", "1,234" and "1.234,5", it is unclear; "1,2,3", "0.5,7" and "a,5" can only be lists. Nothing that was taken is
+# given back: repetitions of characters are possessive, and after other parts stands that they do not follow once more
+# (possessive groups are broken in Python 3.11.0 to 3.11.2). So the time is proportional to the length of the text.
 SEPARATOR = r"[,'’\u2009\u00a0\u202f]"
+EXPONENT = r"[eE][-+\u2212]?[0-9]"
 NUMBER = re.compile(
     rf"""
     (?<! [\w.+\-\u2010-\u2013\u2212\ufe63\uff0d] )
@@ -33,15 +35,20 @@ NUMBER = re.compile(
         (?P<unclear>
             [-+\u2212]?
             (?: [0-9]++,[0-9]++
-              | [1-9][0-9]{{0,2}} (?: {SEPARATOR}[0-9]{{3}} (?![0-9]) )++ (?: \.[0-9]*+ )?+
-              | [1-9][0-9]{{0,2}} (?: \.[0-9]{{3}} (?![0-9]) )++ ,[0-9]++
+              | [1-9][0-9]{{0,2}} (?: {SEPARATOR}[0-9]{{3}} (?![0-9]) )+ (?! {SEPARATOR}[0-9]{{3}} (?![0-9]) )
+                (?: \.[0-9]*+ | (?!\.) )
+              | [1-9][0-9]{{0,2}} (?: \.[0-9]{{3}} (?![0-9]) )+ ,[0-9]++
             )
             (?! [.,]?[0-9] )
-            (?: [eE][-+\u2212]?[0-9]++ )?+
+            (?: {EXPONENT}++ | (?!{EXPONENT}) )
         )
         (?P<unit> \w* )
     |
-        (?P<plain> [-+\u2212]? (?: [0-9]++ (?: \.(?!\.)[0-9]*+ )?+ | \.[0-9]++ ) (?: [eE][-+\u2212]?[0-9]++ )?+ )
+        (?P<plain>
+            [-+\u2212]?
+            (?: [0-9]++ (?: \.(?!\.)[0-9]*+ | (?! \.(?!\.) ) ) | \.[0-9]++ )
+            (?: {EXPONENT}++ | (?!{EXPONENT}) )
+        )
         (?! \w | \.\w )
     )
     """,
