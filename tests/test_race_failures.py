@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import naive_sharp
+import small_race
 from bestarm import EvaluationError, Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, Portfolio, StudentMixture
@@ -452,3 +453,35 @@ def test_ctrl_c_ends_a_program_with_what_is_known_and_the_race_continues(way: st
 def test_a_program_that_exits_within_a_coroutine_ends() -> None:
     script = "import bestarm, sys\nasync def f(arm, item): sys.exit(3)\nbestarm.race(f, arms=[1, 2])"
     assert subprocess.run([sys.executable, "-c", script], timeout=30, check=False).returncode == 3  # noqa: S603
+
+
+class Losing(ThreadPoolExecutor):
+    """An executor that loses the results of one arm so many times."""
+
+    def __init__(self, arm: str, times: int) -> None:
+        super().__init__(1)
+        self.arm, self.times, self.submitted = arm, times, 0
+
+    def submit(self, function: Any, /, *args: Any, **named: Any) -> Future[Any]:
+        self.submitted += 1
+        future = super().submit(function, *args, **named)
+        if args[0].names == (self.arm,) and self.times > 0:
+            self.times -= 1
+            lost: Future[Any] = Future()
+            lost.set_exception(ValueError("not enough values to unpack"))
+            return lost
+        return future
+
+
+def test_what_an_executor_loses_is_evaluated_once_more() -> None:
+    plain = small_race.run(items=range(50))
+    with Losing("mid", 1) as executor:
+        result = small_race.run(items=range(50), executor=executor, rounds_in_flight=1)
+        assert executor.submitted == plain.n_evaluations + 1
+    assert result.to_records() == plain.to_records()
+    assert result.failures == ()
+
+
+def test_what_it_loses_again_is_a_failure() -> None:
+    with Losing("mid", 2) as executor, pytest.raises(EvaluationError, match="not enough values to unpack"):
+        small_race.run(items=range(50), executor=executor, rounds_in_flight=1)

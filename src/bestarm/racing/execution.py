@@ -202,6 +202,7 @@ class _Running:
     evaluate: Callable[[Call], Any]
     calls: dict[Future[list[Outcome]], Call] = field(default_factory=dict)  # that are not collected yet
     known: WeakSet[Future[list[Outcome]]] = field(default_factory=WeakSet)
+    lost: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)  # rounds and arms of calls given once more
 
     def start(self, call: Call) -> None:
         """Give a call to the executor, which must answer with a future of its own."""
@@ -227,8 +228,22 @@ class _Running:
         """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
         for future in done:
             _refuse_the_end(future, self.calls[future])
-        ordered = sorted(done, key=lambda future: self.calls[future][:2])
+        back = [future for future in done if not self._given_once_more(future)]
+        ordered = sorted(back, key=lambda future: self.calls[future][:2])
         return _collected({future: self.calls.pop(future) for future in ordered})
+
+    def _given_once_more(self, future: Future[list[Outcome]]) -> bool:
+        """Give a call that the executor has lost to it once more; whether that was done.
+
+        Evaluations return what the user's function raises. An error of the future is one of the executor: Dask's, for
+        one, may mistake a result for an error when a worker dies at that moment.
+        """
+        number, arms = self.calls[future][:2]
+        if future.exception() is None or (number, arms) in self.lost:
+            return False
+        self.lost.add((number, arms))
+        self.start(self.calls.pop(future))
+        return True
 
     def stop(self) -> Batch:
         """Cancel what has not begun; what is done by now. What runs on the executor of the user goes on."""
@@ -266,7 +281,7 @@ def _came_back(future: Future[list[Outcome]], call: Call) -> bool:
 
 
 def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
-    """The outcomes of calls that have ended; a call that never came back is a failure of its evaluations."""
+    """The outcomes of calls that have ended; a call that did not come back twice is a failure of its arms."""
     batch: Batch = []
     for future, call in done.items():
         error = future.exception()
