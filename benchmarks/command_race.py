@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.inputs.programs import Command, Measure
+from bestarm.sources.programs import Command, Measure
 
 SLOWER = 1.02
 ZONE = 0.015  # of the time of the fastest: leads below are not worth telling apart

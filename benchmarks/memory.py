@@ -87,8 +87,8 @@ def write_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
     import numpy as np
 
     import bestarm
-    from bestarm.inputs.items import item_text, items_in_order
-    from bestarm.racing.sqlite_store import SQLiteStore
+    from bestarm.record.sqlite import SQLiteStore
+    from bestarm.sources.items import item_text, items_in_order
 
     items = range(4 * n_rounds) if kind == "pool" else None
     with bestarm.Race(range(n_arms), items=items, bounds=None if kind == "gaussian" else UNIT, store=path, delta=1e-9):

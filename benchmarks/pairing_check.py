@@ -19,7 +19,7 @@ import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import TableArms, UnpairedArms
 from bestarm.comparisons import Betting, StudentMixture
-from bestarm.report.pairing import pairing
+from bestarm.result.page import pairing
 
 Scores = NDArray[np.float64]
 RACES, LONGEST, POOL = 40, 4000, 500

@@ -18,7 +18,7 @@ import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, TableArms
 from bestarm.comparisons import Comparison, EmpiricalBernstein, GaussianBernstein, LeaderBetting, StudentMixture
-from bestarm.experiments.figure1 import scenarios
+from bestarm.studies.figure1 import scenarios
 
 DELTA = 0.05
 GAMES_OF_THE_PAPER, GAMES = 50, 400

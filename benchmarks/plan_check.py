@@ -17,8 +17,8 @@ from rich.table import Table
 
 import bestarm
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
-from bestarm.inputs.options import Options, choose_algorithm
-from bestarm.planning.races import PlannedRace
+from bestarm.planning import PlannedRace
+from bestarm.racing.options import Options, choose_algorithm
 
 FACTOR = 1.5
 NEAR = 1.02  # nearer to the truth is neither below nor above it

@@ -22,10 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 import bestarm
-from bestarm.inputs.items import items_in_order
-from bestarm.racing.record import RoundRow, ScoreRow
-from bestarm.racing.sqlite_file import SCHEMA
-from bestarm.racing.sqlite_store import SQLiteStore
+from bestarm.record.record import RoundRow, ScoreRow
+from bestarm.record.sqlite import SCHEMA, SQLiteStore
+from bestarm.sources.items import items_in_order
 
 TURNS = 7
 N_ARMS = 10

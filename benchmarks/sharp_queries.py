@@ -16,9 +16,9 @@ import bestarm
 from bestarm.algorithms import ConvexBAI, KimNelson, PairwiseBAI
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, PoolArms, TableArms, bernoulli_variances
 from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, Portfolio, StudentMixture
-from bestarm.experiments.convex import LEAD, N_OTHERS, AveragedArms, rounds_until_out
-from bestarm.experiments.figure1 import scenarios
 from bestarm.simulation import Simulation, repetition_rng
+from bestarm.studies.convex import LEAD, N_OTHERS, AveragedArms, rounds_until_out
+from bestarm.studies.figure1 import scenarios
 
 # What an earlier reference implementation of betting needed on the tables, drawn with replacement at delta 0.05.
 REFERENCE_QUERIES = {

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bestarm.comparisons import StudentMixture
-from bestarm.comparisons.student_mixture import PRECISIONS
+from bestarm.comparisons.boundaries import PRECISIONS
 
 EFFECTS = np.geomspace(0.005, 3.0, 25)
 LEVELS = (0.1, 0.01, 1e-3, 1e-4, 1e-6)

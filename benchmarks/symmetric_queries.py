@@ -18,8 +18,8 @@ import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, GaussianArms
 from bestarm.comparisons import Comparison, StudentMixture, SymmetricBetting
-from bestarm.experiments.figure1 import scenarios
 from bestarm.simulation import Simulation
+from bestarm.studies.figure1 import scenarios
 
 ZONES = (0.02, 0.01, 0.005, 0.0)
 MEANS = [0.56, 0.54, 0.54, 0.53, 0.53, 0.52, 0.51, 0.50, 0.48, 0.45]

@@ -18,8 +18,8 @@ from scipy.optimize import nnls
 import naive
 import naive_sharp
 from bestarm.comparisons import Portfolio
-from bestarm.kernels.portfolio import FADING, MOST, RENEWAL
-from bestarm.wagers import FIRST_RENEWAL
+from bestarm.kernels.bets import FADING, MOST, RENEWAL
+from bestarm.kernels.wealth_state import FIRST_RENEWAL
 from naive import Matrix, Played
 
 Vector = NDArray[np.float64]

@@ -8,22 +8,17 @@ import pytest
 from mpmath import MPContext  # type: ignore[import-untyped]
 
 from bestarm.algorithms import Algorithm, PairwiseBAI, VarianceRace
-from bestarm.algorithms.hoeffding_race import ChernoffIntervals
-from bestarm.algorithms.kim_nelson import TriangularRegion
-from bestarm.algorithms.lucb import LUCBIntervals
-from bestarm.algorithms.variance_race import BernsteinIntervals, GaussianIntervals
+from bestarm.algorithms.baselines import (
+    BernsteinIntervals,
+    ChernoffIntervals,
+    GaussianIntervals,
+    LUCBIntervals,
+    TriangularRegion,
+)
 from bestarm.arms import BernoulliArms, GaussianArms, bernoulli_variances
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
-from bestarm.comparisons.boundary import CHUNK, Boundary, boundary_chunk
-from bestarm.comparisons.gaussian_bernstein import variance_inflation
-from bestarm.complexity import (
-    bound_b1,
-    bound_b2,
-    bound_g1,
-    bound_g2,
-    lower_bound_bernoulli,
-    lower_bound_gaussian,
-)
+from bestarm.comparisons.boundaries import CHUNK, Boundary, boundary_chunk, variance_inflation
+from bestarm.complexity import bound_b1, bound_b2, bound_g1, bound_g2, lower_bound_bernoulli, lower_bound_gaussian
 
 mp = MPContext()  # a context of its own: the precision of others stays
 mp.dps = 50

@@ -8,14 +8,7 @@ import pytest
 
 from bestarm import race
 from bestarm.algorithms import LUCB, ConvexBAI, Game, KimNelson, PairwiseBAI
-from bestarm.comparisons import (
-    Betting,
-    ConvexBernstein,
-    EmpiricalBernstein,
-    LeaderBetting,
-    Portfolio,
-    StudentMixture,
-)
+from bestarm.comparisons import Betting, ConvexBernstein, EmpiricalBernstein, LeaderBetting, Portfolio, StudentMixture
 from small_race import run, share
 
 CHOSEN: dict[str, tuple[dict[str, Any], Any]] = {

@@ -17,8 +17,8 @@ import bestarm
 from bestarm.cli import app
 from bestarm.cli.app import as_typed
 from bestarm.cli.options import items_file
-from bestarm.experiments import compressors
-from bestarm.racing.sqlite_store import read_store
+from bestarm.record.sqlite import read_store
+from bestarm.studies import demo as compressors
 
 MODULE = """
 import os, signal
@@ -287,7 +287,7 @@ SMALL = "bisect codeop contextvars genericpath keyword linecache queue struct"
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     files = [f"{name}.py" for name in SMALL.split()]
-    monkeypatch.setattr("bestarm.experiments.compressors.source_files", lambda: files)
+    monkeypatch.setattr("bestarm.studies.demo.source_files", lambda: files)
     return files
 
 
@@ -346,7 +346,7 @@ def test_a_demo_that_was_interrupted_is_resumed_within_a_new_limit(
         return compressors.bytes_saved(compressor, file)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bestarm.experiments.compressors.bytes_saved", evaluate)
+        patched.setattr("bestarm.studies.demo.bytes_saved", evaluate)
         assert bestarm_cli("demo", "--output", "out", "--quiet", "--json").exit_code == 130
     limited = bestarm_cli("resume", "out/race.sqlite", "--max-evaluations", 40, "--quiet", "--json")
     assert (limited.exit_code, json.loads(limited.stdout)["reason"]) == (3, "budget")

@@ -18,13 +18,13 @@ from typer.testing import CliRunner, Result
 
 import bestarm
 from bestarm import RaceResult, race_commands, race_table, read_table
+from bestarm import planning as planner
 from bestarm.cli import app
-from bestarm.cli import plan as plan_command
-from bestarm.inputs.programs import Command
-from bestarm.inputs.tables import Missing
-from bestarm.planning import planner, refining_plans
-from bestarm.planning.races import Effort
-from bestarm.racing.sqlite_store import read_store
+from bestarm.cli import research as plan_command
+from bestarm.planning import Effort, refining_plans
+from bestarm.record.sqlite import read_store
+from bestarm.sources.programs import Command
+from bestarm.sources.tables import Missing
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 NUMBERS = "import sys\nprint('score', ({base} + len(sys.argv[1])) / 10)"  # of items with 1 to 3 letters

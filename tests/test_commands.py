@@ -20,9 +20,9 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, StoreError, race_commands
-from bestarm.inputs import processes
-from bestarm.inputs.lifeline import LIFELINE
-from bestarm.inputs.programs import Command, CommandError, Measure, Measured, last_number
+from bestarm.sources import processes
+from bestarm.sources.processes import LIFELINE
+from bestarm.sources.programs import Command, CommandError, Measure, Measured, last_number
 
 Runs = list[tuple[str, Any]]
 NASTY = "a  b; touch pwned && $(touch pwned) `touch pwned` | tee pwned > pwned \"q\" 'r' * ~ $HOME \\ {x} %s\nü -"

@@ -18,10 +18,10 @@ from bestarm.testing import (
     check_algorithm,
     check_comparison,
 )
-from bestarm.testing import comparing as c
-from bestarm.testing import playing as p
-from bestarm.testing import refusing as r
-from bestarm.testing import saying as s
+from bestarm.testing import games as p
+from bestarm.testing import statements as c
+from bestarm.testing import statements as r
+from bestarm.testing import statements as s
 from own_games import Playing
 from subjects import COMPARISONS, KINDS, SUBJECTS, Subject
 

@@ -16,9 +16,8 @@ from bestarm.arms import Arms, GaussianArms, equicorrelated_arms
 from bestarm.cli import app
 from bestarm.comparisons import Betting, Portfolio
 from bestarm.complexity import bound_convex, convex_cost
-from bestarm.experiments import convex
-from bestarm.experiments.convex import AveragedArms, Point
-from bestarm.experiments.convex_report import convex_tables
+from bestarm.studies import convex
+from bestarm.studies.convex import AveragedArms, Point, convex_tables
 
 
 def slow_cost(arms: Arms, arm: int) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bestarm import AssumptionWarning
 from bestarm.algorithms import Game, HoeffdingRace, PairwiseBAI, VarianceRace
-from bestarm.algorithms.data_kind import LOOK
+from bestarm.algorithms.game import LOOK
 from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
 from subjects import COMPARISONS
 

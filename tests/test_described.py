@@ -9,7 +9,7 @@ import bestarm
 from bestarm import complexity
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import equicorrelated_arms
-from bestarm.shown import LONGEST_DESCRIPTION, described
+from bestarm.text import LONGEST_DESCRIPTION, described
 
 
 class Mute:

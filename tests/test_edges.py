@@ -18,14 +18,13 @@ from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equicorrelated_arms
 from bestarm.checks import check_mapping
 from bestarm.cli import app
-from bestarm.inputs.items import item_text
-from bestarm.inputs.tables import ScoreTable, score_table
 from bestarm.racing.interruption import Interruption
-from bestarm.racing.record import Record
-from bestarm.report.guarantee import guarantee
+from bestarm.record.record import Record
+from bestarm.result.verdict import guarantee
+from bestarm.sources.items import item_text
+from bestarm.sources.tables import ScoreTable, score_table
 from bestarm.testing import ConformanceError
-from bestarm.testing.playing import every_query_counts_once
-from bestarm.testing.trial import Trial
+from bestarm.testing.games import Trial, every_query_counts_once
 from naive import Matrix
 from own_games import Playing
 from test_race import bounded_rows, run

@@ -22,11 +22,11 @@ import pytest
 import bestarm
 from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreError, load_result, race_commands
 from bestarm.cli.app import show_result
-from bestarm.inputs import programs
-from bestarm.inputs.failures import Note, note_of
-from bestarm.inputs.processes import LATE, Ended
 from bestarm.racing import FailureCount, evaluation
-from bestarm.racing.sqlite_store import read_store
+from bestarm.record.record import Note, note_of
+from bestarm.record.sqlite import read_store
+from bestarm.sources import programs
+from bestarm.sources.processes import LATE, Ended
 from small_race import LEVEL, run, share
 from test_store_protocol import Memory
 

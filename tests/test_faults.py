@@ -7,7 +7,8 @@ import pytest
 
 from attacks import pool
 from attacks.memory import Peak
-from bestarm.racing import evaluation, sqlite_pages
+from bestarm.racing import evaluation
+from bestarm.record import sqlite as sqlite_pages
 
 CASES = {"tables": 60, "calls": 60, "lines": 40, "stores": 40, "executors": 15}
 

@@ -12,11 +12,7 @@ import pytest
 
 import bestarm
 from bestarm.algorithms import PairwiseBAI
-from bestarm.comparisons import (
-    Betting,
-    PairBoundary,
-    StudentMixture,
-)
+from bestarm.comparisons import Betting, PairBoundary, StudentMixture
 from bestarm.racing import RaceSettings
 from small_race import run
 

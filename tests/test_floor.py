@@ -7,7 +7,7 @@ import pytest
 
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import StudentMixture
-from bestarm.comparisons.boundary import CHUNK, boundary_chunk
+from bestarm.comparisons.boundaries import CHUNK, boundary_chunk
 from games import intervals_of, outcome
 
 ROUNDS = np.unique(np.geomspace(2, 10**7, 400).round())

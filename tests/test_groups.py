@@ -21,9 +21,8 @@ from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.cli import app
 from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, StudentMixture
 from bestarm.errors import EvaluationError, StoreError
-from bestarm.report.guarantee import guarantee
-from bestarm.report.page import page
-from bestarm.report.verdict import sentences
+from bestarm.result.page import page
+from bestarm.result.verdict import guarantee, sentences
 from naive import Matrix
 from statistics_helpers import contradicts
 

@@ -13,8 +13,8 @@ import pytest
 import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import clustered_arms
-from bestarm.inputs.tables import score_table
 from bestarm.racing import Record
+from bestarm.sources.tables import score_table
 
 LONGEST = 600  # characters of a sentence
 LONG = "x" * 300

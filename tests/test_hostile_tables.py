@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bestarm import ScoreTable, plan, race_table, read_table
-from bestarm.inputs.tables import score_table
+from bestarm.sources.tables import score_table
 
 LONG = {"item_column": "i", "arm_column": "m", "score_column": "s"}
 MANY = range(4000)

@@ -21,10 +21,9 @@ from typer.testing import CliRunner
 
 import bestarm
 from bestarm.cli import app
-from bestarm.inputs.texts import name_of
-from bestarm.racing.shape import Shape, shape_warning
-from bestarm.racing.summary import Standing
-from bestarm.report.live import picture
+from bestarm.result.live import Standing, picture
+from bestarm.result.result import Shape, shape_warning
+from bestarm.text import name_of
 from test_shown import STEER
 
 NAMES = [

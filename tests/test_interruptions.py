@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm.racing.sqlite_store import SQLiteStore, read_store
+from bestarm.record.sqlite import SQLiteStore, read_store
 from test_race_failures import Inline
 
 ARMS = ["low", "mid", "high"]

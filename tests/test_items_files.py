@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from bestarm import AssumptionWarning
-from bestarm.inputs import items
-from bestarm.inputs.items import read_items
+from bestarm.sources import items
+from bestarm.sources.items import read_items
 
 MARKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # where str.splitlines would end a line too
 

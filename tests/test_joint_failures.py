@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm.racing.record import RoundRow, ScoreRow
-from bestarm.racing.sqlite_store import SQLiteStore, read_store
+from bestarm.record.record import RoundRow, ScoreRow
+from bestarm.record.sqlite import SQLiteStore, read_store
 from test_race import run
 
 ARMS = ["a", "b", "c"]

@@ -18,7 +18,8 @@ SCRIPT = """
 import json
 import numpy as np
 import bestarm.board
-from bestarm.kernels import all_within, let_leave, lucb
+from bestarm.kernels.rounds import all_within, let_leave_kernel as let_leave
+from bestarm.kernels.boundaries import lucb
 
 duel = bestarm.board.new_duel(2)
 lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), duel)
@@ -75,16 +76,16 @@ def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
     assert again["hits"] == dict.fromkeys(EVERY, 1)
     assert {name: again[name] for name in EVERY} == {name: first[name] for name in EVERY}
 
-    # A constant of board.py that is part of the code of lucb, in kernels/intervals.py: the two counts change places.
+    # A constant of kernels/board.py that is part of the code of lucb, in kernels/boundaries.py: two counts swap.
     names = "ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)"
-    change(package / "bestarm/board.py", names, names.replace("ROUNDS, QUERIES", "QUERIES, ROUNDS"))
+    change(package / "bestarm/kernels/board.py", names, names.replace("ROUNDS, QUERIES", "QUERIES, ROUNDS"))
     changed = run(package)
     assert changed["lucb"] == [4, 2]
     assert changed["misses"] == dict.fromkeys(EVERY, 1)
 
-    # A function of kernels/base.py that let_leave calls.
+    # A function of kernels/rounds.py that let_leave calls.
     parted, ahead, behind = "parted[arms[a], arms[b]] = ", "means[b] - means[a]", "means[a] - means[b]"
-    change(package / "bestarm/kernels/base.py", parted + ahead, parted + behind)
+    change(package / "bestarm/kernels/rounds.py", parted + ahead, parted + behind)
     changed = run(package)
     assert changed["let_leave"] == -2.0
     assert changed["misses"] == dict.fromkeys(EVERY, 1)
@@ -134,7 +135,7 @@ def test_what_is_compiled_is_logged_and_what_was_kept_is_not(
     def one_more(x: int) -> int:
         return x + 1
 
-    with caplog.at_level("INFO", "bestarm.kernels"):
+    with caplog.at_level("INFO", "bestarm.kernels.rounds"):
         for _ in range(2):
             assert compiled(one_more)(1) == 2
     assert [record.message for record in caplog.records] == ["compiling one_more"]
@@ -144,7 +145,8 @@ AT_ONCE = """
 import threading
 import numpy as np
 import bestarm.board
-from bestarm.kernels import all_within, let_leave, lucb
+from bestarm.kernels.rounds import all_within, let_leave_kernel as let_leave
+from bestarm.kernels.boundaries import lucb
 
 def one(k):
     gate.wait()

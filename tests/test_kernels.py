@@ -11,26 +11,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bestarm import board
 from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import LeaderBetting, Portfolio
 from bestarm.comparisons.leader_betting import LeaderEvidence
-from bestarm.comparisons.sleeping import Mixture, mixture
-from bestarm.comparisons.wealth import CAP
-from bestarm.kernels import (
-    affine,
-    all_within,
-    convex_sign,
-    let_leave,
-    log_wealth,
-    lucb,
-    nonnegative_minimum,
-    quick_log_wealth,
-    race_convex,
-    race_intervals,
-    race_pairs,
-    sparse_sign,
-)
+from bestarm.comparisons.wealth import CAP, Mixture, mixture
+from bestarm.kernels import board
+from bestarm.kernels.bets import log_wealth, quick_log_wealth
+from bestarm.kernels.boundaries import lucb, race_intervals, race_pairs
+from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
+from bestarm.kernels.rounds import affine, all_within
+from bestarm.kernels.rounds import let_leave_kernel as let_leave
 from naive import Matrix
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1

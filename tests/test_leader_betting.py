@@ -10,10 +10,9 @@ import bestarm
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.arms import TableArms
 from bestarm.comparisons import Betting, LeaderBetting
-from bestarm.comparisons.inquiries import SHIFTS
-from bestarm.comparisons.leader_betting import LeaderEvidence
-from bestarm.kernels import renew_leaders
-from bestarm.wagers import with_room
+from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
+from bestarm.kernels.leaders import renew_leaders_kernel as renew_leaders
+from bestarm.kernels.wealth_state import with_room
 from naive import Matrix
 from naive_leaders import leader_race
 from statistics_helpers import contradicts

@@ -14,10 +14,10 @@ from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import TableArms, equicorrelated_arms
 from bestarm.cli import app
 from bestarm.comparisons import Betting
-from bestarm.experiments import figure1, limit
-from bestarm.experiments.figure1 import Scenario
-from bestarm.experiments.limit_report import headline
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
+from bestarm.studies import figure1, limit
+from bestarm.studies.figure1 import Scenario
+from bestarm.studies.limit import headline
 
 SCORES = np.round(np.clip(np.random.default_rng(0).normal([0.3, 0.45, 0.6], 0.15, (60, 3)), 0, 1), 3)
 FEW = ("--repetitions", "6")

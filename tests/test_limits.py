@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
 from bestarm import BestarmError
+from bestarm import limits as design
+from bestarm import limits as gaussian
 from bestarm.arms import GaussianArms, TableArms, clustered_arms, equicorrelated_arms
-from bestarm.limits import design, gaussian, gaussian_lower_bound, growth_rates, nested_sets, oracle_queries
+from bestarm.limits import gaussian_lower_bound, growth_rates, nested_sets, oracle_queries
 
 Floats = NDArray[np.float64]
 DELTA = 0.05

@@ -13,10 +13,8 @@ import bestarm
 from bestarm import Race, StoreError, load_result
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, Wins
-from bestarm.comparisons.bisection import last_not_below
-from bestarm.comparisons.wealth import WealthEvidence
-from bestarm.racing.columns import Texts
-from bestarm.racing.record import Record
+from bestarm.comparisons.wealth import WealthEvidence, last_not_below
+from bestarm.record.record import Record, Texts
 
 K = 60
 
@@ -192,7 +190,7 @@ def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table(sets: list[lis
 
 @pytest.mark.parametrize("cells", [1, 8, 13, 1000])
 def test_blocks_of_a_record_hold_its_table_whatever_their_size(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestarm.racing.record.CELLS", cells)
+    monkeypatch.setattr("bestarm.record.record.CELLS", cells)
     found = np.full((7, 4), np.nan)
     begun = 0
     for arms, scores in record_of(SETS).blocks(7):
@@ -203,12 +201,12 @@ def test_blocks_of_a_record_hold_its_table_whatever_their_size(cells: int, monke
 
 
 def test_results_from_blocks_and_from_one_table_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bestarm.report.pairing import pairing
+    from bestarm.result.page import pairing
 
     scores = np.clip(np.random.default_rng(0).normal(np.linspace(0.3, 0.5, 6), 0.2, (2000, 6)), 0, 1)
     result = bestarm.race_table(scores)
     whole = pairing(result)
-    monkeypatch.setattr("bestarm.racing.record.CELLS", 100)
+    monkeypatch.setattr("bestarm.record.record.CELLS", 100)
     parts = pairing(result)
     np.testing.assert_allclose(parts.correlation, whole.correlation, atol=1e-12)
     assert parts.without == whole.without
@@ -240,7 +238,7 @@ def test_a_file_is_played_once_to_be_shown(options: Any, tmp_path: Path, monkeyp
     again = load_result(tmp_path / "race.sqlite")
     del vars(again)["_game"]
     known = again.regret_bound, again.lead("3", "4"), again.lead("0", "4")  # from the record
-    monkeypatch.delattr("bestarm.racing.result.replay")
+    monkeypatch.delattr("bestarm.result.result.replay")
     shown = load_result(tmp_path / "race.sqlite")
     assert (shown.regret_bound, shown.lead("3", "4"), shown.lead("0", "4")) == known
 

@@ -18,7 +18,7 @@ from bestarm import EvaluationError, Race, RaceResult, StoreError, load_result
 from bestarm.algorithms import Game, Reason
 from bestarm.cli import app
 from bestarm.racing import Outage
-from bestarm.racing.sqlite_store import SQLiteStore, read_store
+from bestarm.record.sqlite import SQLiteStore, read_store
 from own_games import Playing
 from small_race import LEVEL, run, share
 from test_store_protocol import Memory

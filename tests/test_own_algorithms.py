@@ -18,7 +18,7 @@ from bestarm import StoreError, load_result
 from bestarm.algorithms import LUCB, Algorithm, Elimination, Game, PairwiseBAI
 from bestarm.arms import equicorrelated_arms
 from bestarm.comparisons import PairBoundary
-from bestarm.inputs.tables import score_table
+from bestarm.sources.tables import score_table
 from own_games import TopTwo
 
 ARMS = ["low", "mid", "high"]

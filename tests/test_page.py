@@ -21,11 +21,10 @@ import bestarm
 from bestarm.algorithms import LUCB, ConvexBAI
 from bestarm.cli import app
 from bestarm.comparisons import ConvexBernstein, StudentMixture
-from bestarm.inputs.texts import name_of
-from bestarm.report.figure import lead_history
-from bestarm.report.page import _number, _ticks, page
-from bestarm.report.pairing import pairing
-from bestarm.report.verdict import sentences
+from bestarm.result.figure import lead_history
+from bestarm.result.page import _number, _ticks, page, pairing
+from bestarm.result.verdict import sentences
+from bestarm.text import name_of
 
 Table = NDArray[np.float64]
 
@@ -478,7 +477,7 @@ def test_report_refuses_in_one_line_and_loses_nothing(folder: Path, words: str) 
 
 
 def test_the_demo_ends_with_its_page_and_says_where(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestarm.experiments.compressors.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
+    monkeypatch.setattr("bestarm.studies.demo.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
     ended = CliRunner().invoke(app, ["demo", "--output", "out", "--quiet"])
     assert (ended.exit_code, "out/report.html" in ended.stderr.splitlines()[-1]) == (0, True)
     assert (folder / "out/report.html").read_text(encoding="utf-8") == page(bestarm.load_result("out/race.sqlite"))

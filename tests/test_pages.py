@@ -13,10 +13,10 @@ import pytest
 
 from bestarm import Race
 from bestarm.kernels import pages as kernels
-from bestarm.racing import sqlite_pages, sqlite_rows
-from bestarm.racing.record import Record
-from bestarm.racing.sqlite_file import SCHEMA
-from bestarm.racing.sqlite_store import read_store
+from bestarm.record import sqlite as sqlite_pages
+from bestarm.record import sqlite as sqlite_rows
+from bestarm.record.record import Record
+from bestarm.record.sqlite import SCHEMA, read_store
 
 ITEMS = ("", "a", "item", "Zoë", "日本語", "𝄞", "x" * 200, "é" * 150)
 

@@ -12,8 +12,7 @@ import bestarm
 from bestarm.algorithms import HoeffdingRace, PairwiseBAI
 from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, StudentMixture
 from bestarm.comparisons.leader_betting import BETS, PAIRS, WEIGHTS
-from bestarm.report.page import page
-from bestarm.report.pairing import pairing
+from bestarm.result.page import page, pairing
 
 Table = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ import pytest
 
 import bestarm
 from bestarm import Plan, plan
+from bestarm import planning as leads
+from bestarm import planning as planner
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, PoolArms, TableArms, UnpairedArms
 from bestarm.comparisons import Betting, LeaderBetting, StudentMixture
-from bestarm.planning import FoundLead, PlannedRule, leads, planner, refining_plans
-from bestarm.planning.leads import found_leads, with_lead
-from bestarm.planning.races import Effort, PlannedRace
+from bestarm.planning import Effort, FoundLead, PlannedRace, PlannedRule, found_leads, refining_plans, with_lead
 from bestarm.simulation import play_game
 from naive import Matrix
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from bestarm.cli.app import clear_errors
-from bestarm.report.live import display
-from bestarm.report.preparing import TEXT
+from bestarm.result.live import TEXT, display
 
-KERNELS = logging.getLogger("bestarm.kernels")
+KERNELS = logging.getLogger("bestarm.kernels.rounds")
 
 
 class Terminal(io.StringIO):

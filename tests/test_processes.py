@@ -21,11 +21,9 @@ from typing import Any
 import pytest
 
 from bestarm import EvaluationError, race_commands
-from bestarm.inputs import processes, programs
-from bestarm.inputs.lifeline import LIFELINE
-from bestarm.inputs.processes import CHUNK, HELD, KEPT, LATE, Ended, run_program
-from bestarm.inputs.programs import Command, CommandError
-from bestarm.inputs.stops import STOPS
+from bestarm.sources import processes, programs
+from bestarm.sources.processes import CHUNK, HELD, KEPT, LATE, LIFELINE, Ended, run_program
+from bestarm.sources.programs import STOPS, Command, CommandError
 
 PATIENCE = 60.0  # seconds after which something that never comes is missed
 HOLD = "exec 3>alive; echo $$ >&3"  # a shell that says its number and holds the pipe
@@ -315,8 +313,8 @@ def test_signals_that_a_program_ignores_do_not_save_it(alive: Alive) -> None:
 
 SCRIPT = """
 import os, sys, threading
-from bestarm.inputs.lifeline import LIFELINE
-from bestarm.inputs.processes import run_program
+from bestarm.sources.processes import LIFELINE
+from bestarm.sources.processes import run_program
 run_program(["true"], 60, None)
 if (copy := os.fork()) == 0:  # a copy of this process holds nothing that would keep the guard waiting
     threading.Event().wait()
@@ -341,8 +339,8 @@ def test_programs_end_with_a_race_that_is_killed(alive: Alive) -> None:
 
 AT_THE_START = """
 import os, select, signal, subprocess, sys
-from bestarm.inputs.lifeline import LIFELINE
-from bestarm.inputs.processes import run_program
+from bestarm.sources.processes import LIFELINE
+from bestarm.sources.processes import run_program
 LIFELINE.prepare()
 start = subprocess.Popen.__init__
 def killed(*given, **options):

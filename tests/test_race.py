@@ -17,14 +17,7 @@ import pytest
 import bestarm
 from bestarm import Race, RaceResult
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.comparisons import (
-    Betting,
-    ConvexBernstein,
-    GaussianBernstein,
-    LeaderBetting,
-    Portfolio,
-    StudentMixture,
-)
+from bestarm.comparisons import Betting, ConvexBernstein, GaussianBernstein, LeaderBetting, Portfolio, StudentMixture
 from naive import Matrix
 
 Evaluate = Callable[[Any, Any], Any]

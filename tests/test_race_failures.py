@@ -25,7 +25,7 @@ from bestarm import EvaluationError, Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, Portfolio, StudentMixture
 from bestarm.racing import evaluation
-from bestarm.racing.sqlite_store import read_store
+from bestarm.record.sqlite import read_store
 from games import outcome
 from naive import Matrix
 from test_race import ALGORITHMS, Evaluate, bounded_rows, gaussian_rows, play, reads, run, score, told

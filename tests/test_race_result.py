@@ -18,10 +18,10 @@ from rich.console import Console
 import bestarm
 from bestarm.algorithms import LUCB, Game, PairwiseBAI
 from bestarm.comparisons import GaussianBernstein, LeaderBetting, StudentMixture
-from bestarm.inputs.texts import name_of
-from bestarm.report import live
-from bestarm.report.figure import lead_history
-from bestarm.report.verdict import sentences
+from bestarm.result import live
+from bestarm.result.figure import lead_history
+from bestarm.result.verdict import sentences
+from bestarm.text import name_of
 from games import intervals_of
 
 Table = NDArray[np.float64]

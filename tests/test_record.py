@@ -14,9 +14,8 @@ import bestarm
 from bestarm import RaceResult
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture
-from bestarm.racing.record import Record, RecordError, RoundRow, ScoreRow
-from bestarm.racing.replay import Reading, reading_of, replay_given
-from bestarm.racing.rows import RoundColumns, ScoreColumns
+from bestarm.record.record import Record, RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
+from bestarm.record.replay import Reading, reading_of, replay_given
 from own_games import TopTwo
 
 ROUNDS: list[RoundRow] = [(1, "a", 3), (2, "b", 3), (3, "c", 2)]

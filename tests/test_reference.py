@@ -12,7 +12,7 @@ import pytest
 import naive
 from bestarm.algorithms import LUCB, Algorithm, Elimination, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
-from bestarm.comparisons.boundary import CHUNK
+from bestarm.comparisons.boundaries import CHUNK
 from naive import Matrix, Played
 
 # Rewards are made up here: that they do not look like what a comparison is made for is no news.

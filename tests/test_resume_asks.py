@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from bestarm import load_result
 from bestarm.cli import app
-from bestarm.racing import begun_here
-from bestarm.racing.origins import found_at
+from bestarm.cli.origins import found_at
+from bestarm.record import sqlite as begun_here
 
 MODULE = """
 from pathlib import Path
@@ -51,7 +51,7 @@ class Terminal(io.StringIO):
 def call(*words: str, answer: str | None = None, monkeypatch: pytest.MonkeyPatch | None = None) -> Result:
     if answer is None or monkeypatch is None:
         return CliRunner().invoke(app, words)
-    monkeypatch.setattr("bestarm.cli.resume.sys", type("Sys", (), {"stdin": Terminal(answer)}))
+    monkeypatch.setattr("bestarm.cli.saved.sys", type("Sys", (), {"stdin": Terminal(answer)}))
     return CliRunner().invoke(app, words)
 
 

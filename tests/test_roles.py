@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 import bestarm
 import bestarm.kernels
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
-from bestarm.algorithms.hoeffding_race import ChernoffIntervals
-from bestarm.algorithms.kim_nelson import TriangularRegion
-from bestarm.algorithms.lucb import LUCBIntervals
-from bestarm.algorithms.variance_race import BernsteinIntervals, GaussianIntervals
+from bestarm.algorithms.baselines import (
+    BernsteinIntervals,
+    ChernoffIntervals,
+    GaussianIntervals,
+    LUCBIntervals,
+    TriangularRegion,
+)
 from bestarm.arms import equicorrelated_arms
 from bestarm.comparisons import (
     Betting,
@@ -200,7 +203,9 @@ def test_promises_of_the_subjects_differ() -> None:
 
 def kernels() -> dict[str, Any]:
     """All functions that are compiled, by themselves or as a part of others."""
-    modules = [import_module(f"bestarm.kernels.{one.name}") for one in pkgutil.iter_modules(bestarm.kernels.__path__)]
+    modules = [
+        import_module(f"bestarm.kernels.rounds.{one.name}") for one in pkgutil.iter_modules(bestarm.kernels.__path__)
+    ]
     found = {name: getattr(one, "py_func", one) for module in modules for name, one in vars(module).items()}
     of_compiling = vars(bestarm.kernels.compiling)
     return {name: one for name, one in found.items() if inspect.isfunction(one) and name not in of_compiling}

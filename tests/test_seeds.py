@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm.inputs.seeds import HALF, SWAPS, fresh_seeds, permuted, seeds_in_progression
+from bestarm.sources.items import HALF, SWAPS, fresh_seeds, permuted, seeds_in_progression
 
 N = 20_000
 LAGS = range(1, 9)

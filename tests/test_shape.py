@@ -15,8 +15,8 @@ import bestarm
 from bestarm import AssumptionWarning, RaceResult, race_table
 from bestarm.algorithms import LUCB, PairwiseBAI
 from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, Portfolio, StudentMixture
-from bestarm.racing.shape import Shape, shape_of, shape_warning, shapes_of
-from bestarm.report.verdict import sentences
+from bestarm.result.result import Shape, shape_of, shape_warning, shapes_of
+from bestarm.result.verdict import sentences
 from naive import Matrix
 
 WHAT_TO_DO = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestarm.shown import RULES, STEERING, Target, cut_short, in_ascii, shown, storable
+from bestarm.text import RULES, STEERING, Target, cut_short, in_ascii, shown, storable
 
 CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
 OFTEN = "\x00\x1b\x9b\n\t\r\u202e\u200d\u200d\ud800\U000e0041=+\u0301\u0301\u0301\u0301\ufe0f\U000e0100\u3164\u034féa "

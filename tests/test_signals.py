@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import bestarm
 from bestarm.cli import app
-from bestarm.racing.sqlite_store import read_store
+from bestarm.record.sqlite import read_store
 
 ARMS = ["low", "mid", "high"]
 MODULE = """

@@ -9,7 +9,7 @@ import pytest
 import naive_sharp
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, Portfolio
-from bestarm.comparisons.sleeping import RESERVE, asleep, mixture, sleeper
+from bestarm.comparisons.wealth import RESERVE, asleep, mixture, sleeper
 from games import outcome
 
 SLOW = Betting(bets=(0.3,), reserve=0.5)  # in rounds 12 and 45; small enough for averages over paths

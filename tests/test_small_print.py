@@ -13,8 +13,8 @@ import bestarm
 from bestarm import EvaluationError
 from bestarm.algorithms import PairwiseBAI
 from bestarm.comparisons import Betting
-from bestarm.inputs.items import digest
-from bestarm.inputs.texts import names
+from bestarm.sources.items import digest
+from bestarm.text import names
 from test_race import bounded_rows, reads, run
 from test_race_failures import Inline
 

@@ -11,9 +11,8 @@ import pytest
 import bestarm
 from bestarm import StoreError
 from bestarm.algorithms import LUCB, Elimination
-from bestarm.inputs import options
-from bestarm.racing import Record, StoredRace
-from bestarm.racing.record import RoundRow, ScoreRow
+from bestarm.racing import Record, StoredRace, options
+from bestarm.record.record import RoundRow, ScoreRow
 
 
 class Memory:

@@ -21,10 +21,12 @@ from bestarm.algorithms.elimination import EliminationGame
 from bestarm.cli import app
 from bestarm.comparisons import Betting, ConvexBernstein, LeaderBetting
 from bestarm.comparisons.evidence import Comparison
-from bestarm.inputs.plain import encode
-from bestarm.racing import sqlite_file, sqlite_limits, sqlite_store
-from bestarm.racing.sqlite_file import SCHEMA
-from bestarm.racing.stored_values import MOST_WORK, check_game, check_work
+from bestarm.record import sqlite as sqlite_file
+from bestarm.record import sqlite as sqlite_limits
+from bestarm.record import sqlite as sqlite_store
+from bestarm.record.settings import encode
+from bestarm.record.sqlite import SCHEMA
+from bestarm.record.store import MOST_WORK, check_game, check_work
 from small_race import run, share
 
 
@@ -307,7 +309,7 @@ def test_the_work_against_combinations_is_that_of_the_looks(share: float) -> Non
 
 
 def test_rounds_without_their_scores_are_not_played_to_the_end(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestarm.racing.replay.BLOCK", 4)
+    monkeypatch.setattr("bestarm.record.replay.BLOCK", 4)
     played, play = [], EliminationGame.play
 
     def counted(game: EliminationGame, rows: Any) -> int:

@@ -13,8 +13,8 @@ import naive_symmetric
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.comparisons import StudentMixture, SymmetricBetting
 from bestarm.comparisons.symmetric_betting import EFFECTS, SymmetricEvidence
-from bestarm.experiments.figure1 import scenarios
-from bestarm.report.guarantee import guarantee
+from bestarm.result.verdict import guarantee
+from bestarm.studies.figure1 import scenarios
 from games import intervals_of, regret_of
 from small_race import run
 from statistics_helpers import contradicts

@@ -19,7 +19,7 @@ import bestarm
 from bestarm import RaceResult, ScoreTable, race_table, read_table
 from bestarm.algorithms import LUCB, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, Portfolio, StudentMixture
-from bestarm.inputs.tables import score_table
+from bestarm.sources.tables import score_table
 from naive import Matrix
 from statistics_helpers import contradicts
 

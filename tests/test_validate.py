@@ -14,9 +14,8 @@ from typer.testing import CliRunner, Result
 
 import bestarm
 from bestarm.cli import app
-from bestarm.experiments import figure1, validate
-from bestarm.experiments.validate import Cell, CellResult
-from bestarm.experiments.validate_laws import symmetric_laws, wins_tables
+from bestarm.studies import figure1, validate
+from bestarm.studies.validate import Cell, CellResult, symmetric_laws, wins_tables
 
 GAMES = 200
 PAIRWISE = ("StudentMixture", "Betting")

@@ -7,11 +7,11 @@ import pytest
 
 import bestarm
 from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
-from bestarm.algorithms.algorithm import Algorithm
+from bestarm.algorithms.game import Algorithm
 from bestarm.comparisons import Betting, LeaderBetting, Portfolio, Wins, wealth
 from bestarm.comparisons.wealth import MANY_ROWS, WealthEvidence
-from bestarm.racing import stored_values
-from bestarm.wagers import Purse
+from bestarm.kernels.wealth_state import Purse
+from bestarm.record import store as stored_values
 
 K = MANY_ROWS + 6
 WAKING_SOON = (0.9, 0.3, 0.1)  # the next bet wakes in round 100

@@ -9,7 +9,7 @@ import pytest
 
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture, Wins
-from bestarm.inputs.plain import decode, encode
+from bestarm.record.settings import decode, encode
 from naive_sharp import Array
 from statistics_helpers import binomial_p_value
 

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 import bestarm
 from bestarm.cli import app, streams
-from bestarm.cli.outputs import PAGE, PICTURE, WantedFile, table_of
-from bestarm.experiments import records
-from bestarm.experiments.convex import Point
-from bestarm.writing import write_text, write_whole
+from bestarm.cli.streams import PAGE, PICTURE, WantedFile, table_of
+from bestarm.files import write_text, write_whole
+from bestarm.studies import output as records
+from bestarm.studies.convex import Point
 from small_race import run
 
 TABLE = "item,low,high\n" + "".join(f"{k},0.{k % 3},0.{5 + k % 3}\n" for k in range(60))

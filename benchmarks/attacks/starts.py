@@ -10,8 +10,7 @@ from pathlib import Path
 from attacks.judging import Fault
 from attacks.pool import Case
 from attacks.running import MARK, Victim
-from bestarm.inputs.lifeline import LIFELINE
-from bestarm.inputs.processes import run_program
+from bestarm.sources.processes import LIFELINE, run_program
 
 PATIENCE = 60.0
 CHUNK = 10

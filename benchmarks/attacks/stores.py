@@ -19,7 +19,7 @@ from attacks.lines import command
 from attacks.pool import Case
 from attacks.watching import Watch
 from bestarm.comparisons import Portfolio
-from bestarm.racing import sqlite_pages
+from bestarm.record import sqlite as sqlite_pages
 
 Note = Callable[[str], None]
 LARGE = sqlite_pages.LARGE

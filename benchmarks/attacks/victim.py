@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import bestarm
-from bestarm.racing import sqlite_store
+from bestarm.record import sqlite as sqlite_store
 
 LEVEL = {"bad": 0.1, "fair": 0.3, "good": 0.45, "best": 0.6}
 ARMS = list(LEVEL)

@@ -13,16 +13,13 @@ from bestarm import arms as arms
 from bestarm import comparisons as comparisons
 from bestarm import complexity as complexity
 from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, OutOfBoundsError, StoreError
-from bestarm.inputs.files import read_table
-from bestarm.inputs.tables import ScoreTable
 from bestarm.planning import Plan, plan
-from bestarm.racing.ask_tell import Race, Round
-from bestarm.racing.commands import race_commands
-from bestarm.racing.race import race
-from bestarm.racing.result import RaceResult
-from bestarm.racing.summary import load_result
-from bestarm.racing.table import race_table
+from bestarm.racing.calls import load_result, race, race_commands, race_table
+from bestarm.racing.race import Race, Round
+from bestarm.result.result import RaceResult
 from bestarm.simulation import simulate
+from bestarm.sources.files import read_table
+from bestarm.sources.tables import ScoreTable
 from bestarm.version import __version__
 
 __all__ = [

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.shown import described
+from bestarm.text import described
 
 # Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
 LARGEST, SMALLEST = 1e150, 1e-150

@@ -10,8 +10,7 @@ constants; they hold for the worst law of a class (`bestarm.arms.BernoulliArms`,
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.arms import Arms, difference_variances
-from bestarm.arms.law import check_law
+from bestarm.arms import Arms, check_law, difference_variances
 from bestarm.checks import check_arm, check_open_unit, finite_vector, refuse_first
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "lower_bound_bernoulli",
     "lower_bound_gaussian",
 ]
-
 Matrix = NDArray[np.float64]
 
 
@@ -141,7 +139,7 @@ def convex_cost(arms: Arms, arm: int) -> float:
     With ``w_i = 0`` and ``v = w / D`` it is the minimum of ``v' A v + 2 sum(v)`` over ``v >= 0`` with
     ``sum_j v_j (mu_j - mu_i) = 1``, ``A`` the covariance of the differences to arm ``i``: a convex quadratic program.
     """
-    from bestarm.kernels import nonnegative_minimum
+    from bestarm.kernels.convex import nonnegative_minimum
 
     check_law(arms, "covariance")
     arm = check_arm(arm, arms.n_arms)

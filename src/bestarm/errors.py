@@ -1,8 +1,8 @@
-"""The errors and warnings of bestarm. Arguments that are refused raise ValueError or TypeError, as usual in Python."""
+"""Errors and warnings."""
 
 from typing import Any
 
-from bestarm.shown import shown
+from bestarm.text import shown
 
 
 class BestarmError(Exception):

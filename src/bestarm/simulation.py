@@ -1,6 +1,6 @@
 """Many games, in parallel, reproducible from one seed whatever the number of workers."""
 
-from __future__ import annotations  # numpy.random and the executors are loaded when first used
+from __future__ import annotations
 
 import os
 import sys
@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game
-from bestarm.algorithms.algorithm import check_algorithm
-from bestarm.arms import Arms, PoolArms
-from bestarm.arms.law import check_law
+from bestarm.algorithms.game import check_algorithm
+from bestarm.arms import Arms, PoolArms, check_law
 from bestarm.checks import check_count, check_open_unit, check_seed
-from bestarm.comparisons.boundary import CHUNK
+from bestarm.comparisons.boundaries import CHUNK
 from bestarm.values import equal_values
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     import pandas
 
-__all__ = ["Simulation", "simulate"]
 
+__all__ = ["Simulation", "simulate"]
 FIRST_BLOCK = 64  # rounds drawn at once in the beginning: short games should not pay for long ones
 MOST_BATCHES = 64
 

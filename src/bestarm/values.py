@@ -1,4 +1,4 @@
-"""Settings and results as values: printed as the shortest call that makes them, compared without surprises."""
+"""Settings that print as the shortest call that makes them, and how values are compared."""
 
 from dataclasses import MISSING, fields
 from typing import Any

@@ -1,16 +1,204 @@
 """One game: ask which arms to query, tell their rewards, until it is finished."""
 
+import math
+import sys
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from itertools import permutations
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestarm.algorithms.data_kind import LOOK, DataWatch, check_rewards, warn_of_assumption
-from bestarm.algorithms.statements import NO_GUARANTEE, Elimination, Guarantee, Intervals, Lead
-from bestarm.checks import check_arm, check_arms, check_count, check_n_arms, floats, whole_numbers
-from bestarm.shown import described
+from bestarm.checks import LARGEST, check_arm, check_arms, check_count, check_n_arms, floats, whole_numbers
+from bestarm.comparisons.evidence import Criterion
+from bestarm.errors import AssumptionWarning
+from bestarm.text import described
+from bestarm.values import equal_values, hash_of_values
+
+Arm = TypeVar("Arm")
+
+
+class Reason(StrEnum):
+    """Why a game or a race has ended, or that it has not. The first three are answers."""
+
+    DECIDED = "decided"  # one candidate is left
+    WITHIN_EPSILON = "within epsilon"  # the leader is shown to be within epsilon of the best
+    ALL_ITEMS_USED = "all items used"  # every item of the pool was used: the means over it are known
+    BUDGET = "budget"  # the next round would exceed the budget
+    RAN_OUT_OF_ITEMS = "ran out of items"  # the stream of items ended
+    INTERRUPTED = "interrupted"  # by Ctrl-C, or by a signal that is taken for it
+    OUTAGE = "outage"  # no candidate could be evaluated in a round
+    RUNNING = "running"  # not ended yet
+
+    @property
+    def answers(self) -> bool:
+        """Whether a race that ended for this reason has its answer."""
+        return self in (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED)
+
+
+class Lead(NamedTuple):
+    """By how much one arm is ahead of another: as seen on the items that both share, and a confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination(Generic[Arm]):
+    """An arm that was beaten: in which round, by whom, and by how much its boundary was exceeded.
+
+    Arms are numbers in a game and labels in the result of a race. Where a convex combination of arms beat it,
+    ``weights`` holds those above zero by arm, and ``by`` is the heaviest.
+    """
+
+    __eq__ = equal_values
+    __hash__ = hash_of_values
+
+    arm: Arm
+    round: int
+    by: Arm
+    margin: float
+    weights: dict[Arm, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Simultaneous confidence intervals: entry ``[a, b]`` is for ``mu_a - mu_b``, the lead of arm a over arm b."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    __eq__ = equal_values
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Guarantee(NamedTuple):
+    """What a game promises: with probability at least ``1 - delta`` the best arm stays, if the assumption holds.
+
+    ``assumption`` completes the sentence "This assumes that ..."; ``delta`` is NaN where nothing is promised.
+    ``epsilon`` is how far behind the best the answer may be; with an ``indifference_zone`` all holds only if the best
+    leads by that much; with a ``pool`` the best is the arm with the largest mean over its items. With the ``criterion``
+    "wins" the best is the arm that beats every other more often than it loses to it, and leads, epsilon and zone are
+    shares of items: on which an arm is better minus on which it is worse. ``nearly_gaussian`` says that the assumption
+    is about the shape of the differences, which can be looked at.
+    """
+
+    delta: float
+    assumption: str
+    epsilon: float = 0.0
+    indifference_zone: float = 0.0
+    pool: int | None = None
+    criterion: Criterion = "mean"
+    nearly_gaussian: bool = False
+
+
+NO_GUARANTEE = Guarantee(math.nan, "")
+
+
+class Algorithm(Protocol):
+    """Frozen settings of an algorithm."""
+
+    def start(self, n_arms: int) -> "Game":
+        """A new game with this many arms."""
+        ...
+
+
+def check_algorithm(algorithm: Any) -> None:
+    """Refuse what is not an algorithm, or is the class of one."""
+    if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
+        raise TypeError(
+            f"algorithm must be an algorithm such as bestarm.algorithms.PairwiseBAI(0.05), got {described(algorithm)}"
+        )
+
+
+LOOK = 50  # rounds after which the data are judged
+FEW_VALUES = 10
+SMALL_SPREAD = 0.05
+
+
+def few_values_warning() -> str:
+    """For a Gaussian comparison on discrete data."""
+    return (
+        f"the scores of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
+        "and the guarantee does not cover them: if they are bounded, give bounds=(low, high)"
+    )
+
+
+def small_spread_warning(bounds: tuple[float, float]) -> str:
+    """For a bounded comparison on differences that hardly use the range."""
+    return (
+        f"the differences between arms spread over less than {SMALL_SPREAD:.0%} of the range from {bounds[0]:g} to "
+        f"{bounds[1]:g}: give tighter bounds if there are any, or leave them out if the differences are nearly "
+        "Gaussian, which takes far fewer evaluations"
+    )
+
+
+def warn_of_assumption(text: str) -> None:
+    """Warn, at the line outside of bestarm that fed the game."""
+    warnings.warn(text, AssumptionWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """How many frames above the caller of this function lies the line outside of bestarm that fed the game."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bestarm."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+class DataWatch:
+    """Looks at the first rounds of a game; `judgement` is what it found wrong, if anything."""
+
+    def __init__(self, bounds: tuple[float, float] | None) -> None:
+        self._bounds = bounds
+        self._rows: list[NDArray[np.float64]] = []
+        self._seen = 0
+        self.judgement: str | None = None
+
+    def look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> bool:
+        """Take the rewards of these arms in further rounds; False once there is nothing more to look for."""
+        first = rows[: LOOK - self._seen]
+        self._seen += len(first)
+        kept = np.full(first.shape, np.nan)
+        kept[:, arms] = first[:, arms]
+        self._rows.append(kept)
+        if self._seen < LOOK:
+            return True
+        self._judge()
+        return False
+
+    def _judge(self) -> None:
+        """Judge the arms that were queried all along, so that it does not matter in which blocks the rows came."""
+        rows = np.concatenate(self._rows)
+        rows = rows[:, ~np.isnan(rows).any(axis=0)]
+        if self._bounds is None:
+            one_arm_has_few = rows.size > 0 and len(set(rows[:, 0].tolist())) <= FEW_VALUES  # quick, and mostly enough
+            if one_arm_has_few and np.unique(rows).size <= FEW_VALUES:
+                self.judgement = few_values_warning()
+        elif rows.shape[1] > 1 and np.unique(rows).size > FEW_VALUES:  # coins are never told to do without bounds
+            spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
+            if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
+                self.judgement = small_spread_warning(self._bounds)
+
+
+def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None, n_rounds: int) -> None:
+    """Refuse rewards that are not finite or out of bounds; ``n_rounds`` rounds came before them."""
+    from bestarm.kernels.rounds import all_within
+
+    low, high = bounds or (-LARGEST, LARGEST)
+    if all_within(rows, low, high):
+        return
+    bad = ~((rows >= low) & (rows <= high))
+    r, arm = (int(index) for index in np.argwhere(bad)[0])
+    rule = "be finite" if bounds is None else f"be finite and lie in [{low:g}, {high:g}]"
+    if bounds is None and np.isfinite(rows[r, arm]):
+        rule = f"lie within ±{LARGEST:g}"
+    raise ValueError(f"rewards must {rule}, got {float(rows[r, arm])!r} for arm {arm} in round {n_rounds + r + 1}")
+
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]

@@ -14,12 +14,21 @@ from typing import Annotated, Any
 import typer
 
 import bestarm
-from bestarm.cli.outputs import WantedFile
-from bestarm.cli.signals import INTERRUPTED, ended_in_order, never_an_error
-from bestarm.cli.streams import HarmlessGroup, remark, remarks, results, say, say_json
-from bestarm.racing.result import RaceResult
-from bestarm.report.preparing import preparation_said
-from bestarm.shown import file_name
+from bestarm.cli.streams import (
+    INTERRUPTED,
+    HarmlessGroup,
+    WantedFile,
+    ended_in_order,
+    never_an_error,
+    remark,
+    remarks,
+    results,
+    say,
+    say_json,
+)
+from bestarm.result.live import preparation_said
+from bestarm.result.result import RaceResult
+from bestarm.text import file_name
 
 # Exit codes, documented in README.md and in the help of the commands.
 ANSWERED = 0
@@ -31,7 +40,6 @@ EXIT_CODES = (
     "failed, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 nobody reads the output."
 )
 RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
-
 app = typer.Typer(
     cls=HarmlessGroup,
     help="Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops.",
@@ -137,9 +145,9 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def show_result(result: RaceResult[Any], as_json: bool) -> None:
     """Print a result as a table or as JSON, on standard output."""
-    from bestarm.report.failing import failures
-    from bestarm.report.verdict import sentences
-    from bestarm.report.words import cost, rich_table
+    from bestarm.result.failures import failures
+    from bestarm.result.table import cost, rich_table
+    from bestarm.result.verdict import sentences
 
     if as_json:
         say_json(result.to_json())

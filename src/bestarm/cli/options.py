@@ -11,10 +11,11 @@ import typer
 
 from bestarm.cli.streams import remark
 from bestarm.comparisons.evidence import Criterion
-from bestarm.inputs.files import read_table
-from bestarm.inputs.items import STDIN
-from bestarm.inputs.options import OnError, Options, Target
-from bestarm.inputs.tables import Missing, ScoreTable
+from bestarm.racing.options import Options
+from bestarm.record.settings import OnError, Target
+from bestarm.sources.files import read_table
+from bestarm.sources.items import STDIN
+from bestarm.sources.tables import Missing, ScoreTable
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[

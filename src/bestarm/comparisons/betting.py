@@ -1,4 +1,4 @@
-"""The sharp comparison for bounded rewards: betting on differences."""
+"""Bets on the differences of pairs, on portfolios of them, and on their signs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,10 +8,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
-from bestarm.comparisons.bisection import MARGIN, last_not_below
-from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded
-from bestarm.comparisons.sleeping import RESERVE, mixture
-from bestarm.comparisons.wealth import CAP, WealthEvidence
+from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, items_assumption
+from bestarm.comparisons.wealth import CAP, MARGIN, RESERVE, WealthEvidence, last_not_below, mixture
+from bestarm.kernels.wealth_state import Folio, new_folio
 from bestarm.values import shortest_call
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
@@ -98,7 +97,7 @@ class Betting:
 
     def log_wealth(self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], nu: float = 0.0) -> float:
         """The logarithm of the wealth against "the mean of these differences is at most ``nu``" (units of rewards)."""
-        from bestarm.kernels import log_wealth
+        from bestarm.kernels.bets import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
         bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
@@ -111,7 +110,7 @@ class Betting:
 
         The wealth decreases in ``nu``; the bounds of the rewards limit the answer, and so does ``most``.
         """
-        from bestarm.kernels import log_wealth, quick_log_wealth
+        from bestarm.kernels.bets import log_wealth, quick_log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
         bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
@@ -123,3 +122,148 @@ class Betting:
         if most < end and beyond(quick_log_wealth)(most) > MARGIN:
             return most
         return last_not_below(beyond(log_wealth), beyond(quick_log_wealth), -end, end, 1e-12 / self.scale)
+
+
+class PortfolioEvidence(WealthEvidence):
+    """Half of the wealth in portfolios, half in the bets on single differences."""
+
+    no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
+    share = 0.5
+    keeps_pairs = True
+
+    def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
+        super().__init__(n_arms, betting, goal)
+        self.folio = new_folio(n_arms)
+
+    def _on_chosen(self) -> tuple[None, Folio]:
+        return None, self.folio
+
+
+@dataclass(frozen=True, repr=False)
+class Portfolio:
+    """One bet on all differences of an arm at once, learned from the past, beside the bets on each of them.
+
+    For bounded rewards. Scaled to an interval of length one, with ``D_j,s = X_j,s - X_i,s``, the portfolio against arm
+    ``i`` grows by ``1 + sum_j b_j D_j,s`` with ``b_j >= 0`` and ``sum_j b_j < 1``. The bets are chosen before the
+    round: the growth-optimal ones for the means and covariances so far (to second order), renewed on a geometric
+    schedule. Where an average of other arms follows arm ``i`` closely and is better, the portfolio finds it. Half of
+    the wealth is in the portfolio, half in the averaged bets on single differences as in `Betting`, so that at most
+    ``log 2`` of the evidence of these is lost. Arm ``i`` is out when the wealth against it reaches ``1 / delta``. There
+    is no cover of the simplex and no factor ``K``. Elimination margins are logarithms of wealth over threshold.
+
+    **Guarantee.** As for `Betting`: rounds independent and identically distributed (or, with ``pool``, in uniformly
+    random order), rewards within the bounds, one best arm: with probability at least ``1 - delta`` the best arm is
+    never out. (Against the best arm ``sum_j b_j D_j`` has conditional mean at most zero whatever the predictable ``b``,
+    so the wealth is a nonnegative supermartingale. See ``docs/theory.md``.)
+
+    Parameters
+    ----------
+    bounds, pool, bets, weights, reserve : of the bets on single differences, as in `Betting`
+
+    References
+    ----------
+    Waudby-Smith, Ramdas (2024), Estimating means of bounded random variables by betting, arXiv 2010.09686; Cover
+    (1991), Universal portfolios.
+
+    """
+
+    bounds: tuple[float, float] = UNIT
+    _: KW_ONLY
+    pool: int | None = None
+    bets: Sequence[float] = BETS
+    weights: Sequence[float] | None = None
+    reserve: float = RESERVE
+
+    role: ClassVar[Role] = "combinations"
+    supports_epsilon: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self.pairs).items():  # checked and brought into shape by Betting
+            object.__setattr__(self, name, value)
+
+    __repr__ = shortest_call
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
+        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
+        pairs = self.pairs.adapted(bounds, pool)
+        return replace(self, bounds=pairs.bounds, pool=pairs.pool)
+
+    @property
+    def pairs(self) -> Betting:
+        """The bets on single differences."""
+        return Betting(self.bounds, pool=self.pool, bets=self.bets, weights=self.weights, reserve=self.reserve)
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on."""
+        return bounded(self.bounds, self.pool)
+
+    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
+        """The wealth of the portfolios and of the bets on single differences in a new game."""
+        return PortfolioEvidence(n_arms, self.pairs, goal)
+
+
+@dataclass(frozen=True, repr=False)
+class Wins:
+    """Bets on who is better on an item, whatever the scores are: outliers and heavy tails do not matter.
+
+    The bets are those of `Betting`, on ``sign(X_j - X_i)`` in place of the difference: 1 where ``j`` is better than
+    ``i``, -1 where it is worse, 0 where both are equal. The lead of one arm over another is in units of wins: the share
+    of items on which it is better minus the share on which it is worse. So are ``epsilon``, ``indifference_zone``, lead
+    bounds and regret bounds. The arm sought is the one that beats every other more often than it loses to it, which
+    need not be the one with the largest mean. The leader is the candidate whose smallest lead over another candidate
+    is largest.
+
+    **Guarantee.** Rounds independent and identically distributed, and an arm ``i*`` with ``P(X_i* > X_j) >=
+    P(X_i* < X_j)`` for all ``j`` (or, with ``pool``, a uniformly random order of its items, and an arm that beats every
+    other on at least as many of them as it loses): with probability at least ``1 - delta`` that arm is never out.
+    (Signs are in [-1, 1], and against ``i*`` their means are at most 0: the proof for `Betting`. See
+    ``docs/theory.md``.) If there is no such arm, because each is beaten by some other in a cycle, nothing is promised.
+    The regret bound speaks of ``i*`` alone: it does not beat the leader by more than this.
+
+    Parameters
+    ----------
+    bounds : scores outside of these are refused; the bets do not use them. In a race they come from the race
+    pool : the number of items of a finite pool that is drawn without replacement in random order; in a race the number
+        of its items. At exhaustion all wins are counted, and a candidate that another one beats is out, unless that
+        would be all of them
+    bets, weights, reserve : as in `Betting`
+
+    """
+
+    bounds: tuple[float, float] | None = None
+    _: KW_ONLY
+    pool: int | None = None
+    bets: Sequence[float] = BETS
+    weights: Sequence[float] | None = None
+    reserve: float = RESERVE
+
+    role: ClassVar[Role] = "pairs"
+    supports_epsilon: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", check_bounds(self.bounds))
+        signs = self.on_signs  # checked and brought into shape by Betting
+        object.__setattr__(self, "bets", signs.bets)
+        object.__setattr__(self, "weights", signs.weights)
+
+    __repr__ = shortest_call
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
+        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
+        return replace(self, bounds=bounds if self.bounds is None else self.bounds, pool=self.pool or pool)
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on."""
+        return items_assumption(self.pool)
+
+    @property
+    def on_signs(self) -> Betting:
+        """The bets: signs are differences of scores in an interval of length one."""
+        return Betting(pool=self.pool, bets=self.bets, weights=self.weights, reserve=self.reserve)
+
+    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
+        """The wealth of the bets in a new game."""
+        return WealthEvidence(n_arms, self.on_signs, goal, criterion="wins")

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import QUERIED, ROUNDS
 from bestarm.checks import check_count, check_share
-from bestarm.comparisons.boundary import Array, PairEvidence
+from bestarm.comparisons.boundaries import MIN_ROUNDS, Array, PairEvidence, StudentMixture
 from bestarm.comparisons.evidence import SYMMETRIC, TRIED, Evidence, Goal, Role, first_round, shared_rounds
-from bestarm.comparisons.student_mixture import MIN_ROUNDS, StudentMixture
 from bestarm.comparisons.wealth import in_groups
+from bestarm.kernels.board import QUERIED, ROUNDS
+from bestarm.kernels.wealth_state import RivalRule, new_rivals
 from bestarm.values import shortest_call
-from bestarm.wagers import RivalRule, new_rivals
 
 EFFECTS: NDArray[np.float64] = 1.5 * 0.4 ** np.arange(6.0)  # bets, in standard deviations of the difference
 STUDENT = 0.1  # the share of delta on the Student mixture
@@ -26,7 +25,7 @@ class SymmetricEvidence(PairEvidence):
     """The wealth of bets on the leader so far, and moments of all differences, judged by a share of delta."""
 
     def __init__(self, n_arms: int, settings: "SymmetricBetting", goal: Goal) -> None:
-        from bestarm.kernels import race_symmetric
+        from bestarm.kernels.symmetric import race_symmetric
 
         super().__init__(n_arms, settings.mixture, goal._replace(delta=settings.student * goal.delta))
         self._goal = goal
@@ -61,7 +60,7 @@ class SymmetricEvidence(PairEvidence):
 
     def _part_with_withdrawn(self) -> None:
         """Choose rivals anew where one was withdrawn, which is decided before the round."""
-        from bestarm.kernels import renew_rivals
+        from bestarm.kernels.symmetric import renew_rivals
 
         board, rivals = self.board, self.rivals
         queried = board.arms[: board.tally[QUERIED]]
@@ -78,7 +77,7 @@ class SymmetricEvidence(PairEvidence):
         At level ``student delta / (K - 1)``, which leaves the bets theirs; ``simultaneous`` as a statement of its own,
         at ``delta / (K (K - 1))``. Nothing is known about a pair whose differences have taken too few values.
         """
-        from bestarm.kernels import may_be_judged
+        from bestarm.kernels.symmetric import may_be_judged
 
         if self._delta == 0.0:
             return None

@@ -1,20 +1,257 @@
 """The evidence of bets: the wealth that they have made on all differences."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.board import CANDIDATES, FOREVER, MAX_ROUNDS, QUERIED, ROUNDS
-from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round
-from bestarm.comparisons.history import History
-from bestarm.comparisons.sleeping import Sleeper, asleep, mixture, sleeper
-from bestarm.wagers import Folio, Led, Purse, Wealth, WealthRule, new_purse, with_bet, with_rows, without_wealth_on
+from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round, shared_rounds
+from bestarm.kernels.board import CANDIDATES, FOREVER, MAX_ROUNDS, QUERIED, ROUNDS, Board
+from bestarm.kernels.wealth_state import (
+    Folio,
+    Led,
+    Purse,
+    Wealth,
+    WealthRule,
+    new_purse,
+    with_bet,
+    with_rows,
+    without_wealth_on,
+)
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
+
+
+MARGIN = 1e-8  # of a logarithm of wealth: beyond what the rounding of millions of rounds makes of it
+STEPS = 25  # of the search for a root; a function with jumps may take more, and is bisected
+HUGE = 1e9
+
+
+def last_not_below(
+    exact: Callable[[float], float], quick: Callable[[float], float], low: float, high: float, width: float
+) -> float:
+    """The result of bisecting ``exact(x) >= 0`` between low and high down to the width, to the last bit.
+
+    ``quick`` is the same function up to a small part of the margin. Both fall, so one value beyond the margin decides
+    for all places on its side; the exact function is asked only where no quick value does.
+    """
+    around = _bracket(quick, low, high, width)
+
+    def not_below(x: float) -> bool:
+        if x <= around[0]:
+            return True
+        if x >= around[1]:
+            return False
+        value = quick(x)
+        return value > 0.0 if abs(value) > MARGIN else exact(x) >= 0.0
+
+    if not not_below(low):
+        return low
+    while high - low > width:
+        middle = (low + high) / 2.0
+        if not_below(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _bracket(quick: Callable[[float], float], low: float, high: float, width: float) -> tuple[float, float]:
+    """Two places, close together where a root is found, at which the function is above and below zero beyond doubt."""
+    from scipy.optimize import brentq
+
+    if not quick(low) > MARGIN:
+        return -math.inf, high if quick(high) < -MARGIN else math.inf
+    if not quick(high) < -MARGIN:
+        return low, math.inf
+
+    def finite(x: float) -> float:
+        return min(max(quick(x), -HUGE), HUGE)
+
+    root = brentq(finite, low, high, xtol=width, maxiter=STEPS, disp=False)
+    below, above = low, high
+    for near in (4 * width, 256 * width):
+        if below == low and low < root - near and quick(root - near) > MARGIN:
+            below = root - near
+        if above == high and root + near < high and quick(root + near) < -MARGIN:
+            above = root + near
+    return below, above
+
+
+# What they cost on score tables, and what they find: benchmarks/power_one.py. The optimum is flat.
+RESERVE = 1 / 16  # the share of the wealth that is kept for bets that sleep
+HALVING = 0.5  # each bet is so much smaller than the one before it,
+FADING = 0.5  # and has so much less weight
+WAKING = 0.25  # a bet wakes in round WAKING / bet^2: until then the best it could do is less than a factor of two
+TINY = 1e-150  # its square is still a number
+
+
+class Sleeper(NamedTuple):
+    """A bet that bets nothing before this round, and its weight in the mixture."""
+
+    bet: float
+    weight: float
+    round: int
+
+
+def sleeper(smallest: float, reserve: float, m: int) -> Sleeper:
+    """The m-th bet (m = 1, 2, ...) after the smallest one that is awake from the start; the weights sum to reserve."""
+    bet = smallest * HALVING**m
+    wakes = min(WAKING / max(bet, TINY) ** 2, FOREVER)
+    return Sleeper(bet, reserve * (1.0 - FADING) * FADING ** (m - 1), ceil(wakes))
+
+
+def asleep(reserve: float, n_awake: int) -> float:
+    """The weight of all bets that still sleep when so many of them have woken."""
+    return reserve * FADING**n_awake
+
+
+class Mixture(NamedTuple):
+    """Bets with their weights, which sum to one, and the rounds in which they begin to bet."""
+
+    bets: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    first_rounds: NDArray[np.int64]
+
+
+def mixture(bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float, n_rounds: int) -> Mixture:
+    """The bets that are awake from the start, those that wake within so many rounds, and a bet of 0 for the others."""
+    sleepers: list[Sleeper] = []
+    if reserve > 0.0:
+        smallest = float(bets.min())
+        while (following := sleeper(smallest, reserve, len(sleepers) + 1)).round <= n_rounds:
+            sleepers.append(following)
+        sleepers.append(Sleeper(0.0, asleep(reserve, len(sleepers)), FOREVER))
+    return Mixture(
+        np.concatenate([bets, [one.bet for one in sleepers]]),
+        np.concatenate([(1.0 - reserve) * weights, [one.weight for one in sleepers]]),
+        np.array([1] * bets.size + [one.round for one in sleepers]),
+    )
+
+
+CELLS = 2**16  # rewards that room is made for at a time, at most
+FEWEST = 16  # rounds that room is made for, at least
+
+
+class Stretch:
+    """Rounds one after the other with the same arms: a row for each round, with room for more."""
+
+    def __init__(self, arms: NDArray[np.int64], room: int) -> None:
+        self.arms = arms
+        self.n_rounds = 0
+        self._rows = np.empty((room, arms.size))
+
+    @property
+    def room(self) -> int:
+        """How many rounds still fit in."""
+        return len(self._rows) - self.n_rounds
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that is taken."""
+        return self.arms.nbytes + self._rows.nbytes
+
+    def add(self, rows: NDArray[np.float64]) -> None:
+        """Take rounds, as whole rows, of which the arms of this stretch are kept."""
+        end = self.n_rounds + len(rows)
+        self._rows[self.n_rounds : end] = rows if self.arms.size == rows.shape[1] else rows[:, self.arms]
+        self.n_rounds = end
+
+    def close(self) -> None:
+        """Give back the room that is left."""
+        if self.room:
+            self._rows = self._rows[: self.n_rounds].copy()
+
+    def rows(self, after: int) -> NDArray[np.float64]:
+        """The rewards of its rounds after the first so many, a column for each arm."""
+        return self._rows[after : self.n_rounds]
+
+    def of(self, arm: int) -> NDArray[np.float64]:
+        """The rewards of an arm."""
+        return self._rows[: self.n_rounds, int(np.searchsorted(self.arms, arm))]
+
+
+class History:
+    """The rewards of all rounds played on a board; an arm has some up to its last round, and none after it."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._stretches: list[Stretch] = []
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that is taken."""
+        return sum(stretch.nbytes for stretch in self._stretches)
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds whose rewards are kept."""
+        return sum(stretch.n_rounds for stretch in self._stretches)
+
+    def blocks(self, after: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+        """The rounds after the first so many: how many went before, the arms that were queried, and their rewards."""
+        begun = 0
+        for stretch in self._stretches:
+            end = begun + stretch.n_rounds
+            if end > after:
+                first = max(begun, after)
+                yield first, stretch.arms, stretch.rows(first - begun)
+            begun = end
+
+    def add(self, rows: NDArray[np.float64]) -> None:
+        """Take the rounds that were just played, as whole rows: those of arms that had left are not kept."""
+        done = int(self._board.tally[ROUNDS])
+        begun, last = done - len(rows), self._board.last_round
+        for end in self._ends(begun, done):
+            if end > begun:
+                self._add(np.flatnonzero(last >= end), rows[: end - begun], begun)
+                rows, begun = rows[end - begun :], end
+
+    def _ends(self, begun: int, done: int) -> list[int]:
+        """The rounds after which the arms were others, of those between two, and the last."""
+        if done - begun == 1:
+            return [done]
+        last = self._board.last_round
+        return [*np.unique(last[(last > begun) & (last < done)]).tolist(), done]
+
+    def _add(self, arms: NDArray[np.int64], rows: NDArray[np.float64], begun: int) -> None:
+        """Take rounds with the same arms: into the last stretch, if it is one of these arms and has room."""
+        while len(rows):
+            now = self._stretches[-1] if self._stretches else None
+            if now is None or not now.room or now.arms.size != arms.size:
+                if now is not None:
+                    now.close()
+                room = min(
+                    max(FEWEST, begun), max(1, CELLS // max(1, arms.size))
+                )  # as many rounds again, up to a limit
+                now = Stretch(arms, max(room, len(rows)))
+                self._stretches.append(now)
+            fit = rows[: now.room]
+            now.add(fit)
+            rows = rows[len(fit) :]
+
+    def differences(self, a: int, b: int, after: int = 0) -> NDArray[np.float64]:
+        """The rewards of arm a minus those of arm b in the rounds that the two shared, after the first so many."""
+        n = shared_rounds(self._board, a, b)
+        found = np.empty(max(0, n - after))
+        begun = 0
+        for stretch in self._stretches:
+            end = begun + stretch.n_rounds
+            if begun == n:
+                break
+            if end > after:
+                part = slice(max(0, after - begun), None)
+                np.subtract(
+                    stretch.of(a)[part], stretch.of(b)[part], out=found[max(begun, after) - after : end - after]
+                )
+            begun = end
+        return found
+
 
 GROUPS = 64  # of rewards of an arm that are alike
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
@@ -62,7 +299,7 @@ class WealthEvidence(Evidence):
 
     def _play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds in which no bet wakes."""
-        from bestarm.kernels import race_wealth
+        from bestarm.kernels.wealth import race_wealth
 
         sums, purse, near = self.state
         wins = sums if self.rule.signs else None

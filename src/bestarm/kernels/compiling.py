@@ -23,10 +23,9 @@ from numba.extending import register_jitable
 
 def _fingerprint() -> str:
     """One hash of all files that compiled code depends on."""
-    package = files("bestarm")
-    kernels = sorted(path.name for path in package.joinpath("kernels").iterdir() if path.name.endswith(".py"))
-    sources = [package / "board.py", package / "wagers.py", *(package / "kernels" / name for name in kernels)]
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    sources = [path for path in files("bestarm.kernels").iterdir() if path.name.endswith(".py")]
+    ordered = sorted(sources, key=lambda path: path.name)
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in ordered)).hexdigest()[:16]
 
 
 SOURCES = _fingerprint()

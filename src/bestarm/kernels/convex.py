@@ -8,18 +8,15 @@ holds for some ``w`` exactly if the minimum of ``w' B w / 2 - <w, n>`` over ``w 
 
 import numpy as np
 
-from bestarm.board import NEXT_LEAVE, QUERIED
-from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.board import NEXT_LEAVE, QUERIED
 from bestarm.kernels.compiling import compiled, part
-from bestarm.kernels.moments import absorb_squares, begin_round
+from bestarm.kernels.rounds import absorb_squares, begin_round, eliminate, leader_place, let_leave, mark, may_go_on
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
 ROUNDING = 1e-14  # share of the largest possible w' B w that is left to rounding
-
 RIDGE = 1e-13  # added to the diagonal, as a share of it: singular covariances can be solved
 TINY = 1e-300  # the same where the diagonal is 0
 SLACK = 1e-11  # added to n in standard deviations: a little above what the ridge and rounding leave
-
 # Places in the counts of a convex game.
 CHECKED_ROUNDS, SOLVED, UNCERTIFIED = range(3)
 

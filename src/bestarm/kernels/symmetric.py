@@ -8,11 +8,10 @@ import math
 
 import numpy as np
 
-from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.board import CANDIDATES, ENDED, NEXT_LEAVE, QUERIED, WITHIN_EPSILON
+from bestarm.kernels.boundaries import leader_within, may_be_beaten, radius
 from bestarm.kernels.compiling import compiled, part
-from bestarm.kernels.moments import absorb_squares, begin_round
-from bestarm.kernels.pairs import leader_within, may_be_beaten, radius
+from bestarm.kernels.rounds import absorb_squares, begin_round, eliminate, leader_place, let_leave, mark, may_go_on
 
 KAPPA = 0.9
 SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share

@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from bestarm.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
-from bestarm.kernels.base import (
+from bestarm.kernels.bets import add_differences, bet_on_all, invest
+from bestarm.kernels.board import CANDIDATES, ENDED, NEXT_LEAVE, POOL_EXHAUSTED, QUERIED, WITHIN_EPSILON
+from bestarm.kernels.compiling import compiled, inlined, part
+from bestarm.kernels.leaders import bet_on_leaders, name_leaders, protect_leader, renew_leaders
+from bestarm.kernels.rounds import (
     all_candidates_queried,
+    begin_round,
     eliminate,
     leader_place,
     let_leave,
@@ -12,12 +16,7 @@ from bestarm.kernels.base import (
     mark,
     may_go_on,
 )
-from bestarm.kernels.bets import add_differences, bet_on_all
-from bestarm.kernels.compiling import compiled, inlined, part
-from bestarm.kernels.leaders import bet_on_leaders, name_leaders, protect_leader, renew_leaders
-from bestarm.kernels.moments import begin_round
-from bestarm.kernels.portfolio import invest
-from bestarm.wagers import RENEWAL
+from bestarm.kernels.wealth_state import RENEWAL
 
 
 @inlined

@@ -3,16 +3,13 @@
 The calls themselves, `race`, `race_table`, `race_commands`, `Race` and `load_result`, are in `bestarm`.
 """
 
-from bestarm.racing.breakdown import Breakdown
-from bestarm.racing.failures import FailureCount
-from bestarm.racing.outcome import ArmRecord, Disqualification
-from bestarm.racing.population import ForPopulation
-from bestarm.racing.record import Record, RoundRow, ScoreRow
-from bestarm.racing.replay import Outage
-from bestarm.racing.settings import RaceSettings
-from bestarm.racing.shape import Shape
-from bestarm.racing.store import Store, StoredRace
-from bestarm.racing.summary import Standing
+from bestarm.record.record import Record, RoundRow, ScoreRow
+from bestarm.record.replay import Outage
+from bestarm.record.settings import RaceSettings
+from bestarm.record.store import Store, StoredRace
+from bestarm.result.failures import Breakdown, FailureCount
+from bestarm.result.live import Standing
+from bestarm.result.result import ArmRecord, Disqualification, ForPopulation, Shape
 
 __all__ = [
     "ArmRecord",

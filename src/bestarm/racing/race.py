@@ -1,147 +1,310 @@
-"""The race in one call."""
+"""The race as ask and tell: it gives rounds and takes scores, in whatever order they come."""
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Self, Unpack
 
-from bestarm.algorithms import Algorithm
-from bestarm.algorithms.statements import Arm
-from bestarm.comparisons import Comparison
-from bestarm.comparisons.evidence import Criterion
-from bestarm.inputs.groups import Groups
-from bestarm.inputs.options import OnError, Options, Target
-from bestarm.racing.evaluation import Evaluation
-from bestarm.racing.execution import Execution, run_race
-from bestarm.racing.result import RaceResult
-from bestarm.racing.store import Store
+from bestarm.algorithms import Reason
+from bestarm.algorithms.game import Arm, warn_of_assumption
+from bestarm.checks import check_mapping
+from bestarm.errors import EvaluationError, OutOfBoundsError, StoreError
+from bestarm.racing.evaluation import Outcome, is_failure, told_outcome
+from bestarm.racing.options import Options, RaceOptions, as_begun, known_options, race_settings, start_chosen_game
+from bestarm.racing.state import OpenRound, RaceState, standing, summarise
+from bestarm.record.record import Note, NotedScore, Record, RoundRow, ScoreRow
+from bestarm.record.settings import FORMAT, RaceSettings, difference, not_plain
+from bestarm.record.sqlite import open_store
+from bestarm.record.store import Store, StoredRace, check_stored, in_short
+from bestarm.result.failures import _stand_ins
+from bestarm.result.live import Standing
+from bestarm.result.result import RaceResult
+from bestarm.sources.items import digest, items_in_order, race_arms
+from bestarm.sources.programs import changed_measure
+from bestarm.text import counted, described, first_names, short
+from bestarm.values import equal_values, hash_of_values
 
 
-def race(  # noqa: PLR0913 - the one place where all options are said and described
-    evaluate: Callable[[Any, Any], Any],
-    *,
-    arms: Mapping[Arm, Any] | Iterable[Arm],
-    items: Iterable[Any] | None = None,
-    delta: float | None = None,
-    bounds: tuple[float, float] | None = None,
-    lower_is_better: bool = False,
-    criterion: Criterion | None = None,
-    epsilon: float | None = None,
-    indifference_zone: float | None = None,
-    target: Target | None = None,
-    replace: bool | None = None,
-    groups: Groups | None = None,
-    max_evaluations: int | None = None,
-    executor: Executor | None = None,
-    rounds_in_flight: int | None = None,
-    retries: int = 0,
-    on_error: OnError = "raise",
-    store: str | Path | Store | None = None,
-    seed: int = 0,
-    progress: bool = True,
-    comparison: Comparison | None = None,
-    algorithm: Algorithm | None = None,
-    jointly: bool = False,
-    min_rounds: int | None = None,
-    shuffle_arms: bool = False,
-) -> RaceResult[Arm]:
-    """Which arm is best? Evaluates all arms on the same items and drops those that are beaten.
+@dataclass(frozen=True, eq=False)
+class Round(Generic[Arm]):
+    """A round to evaluate: its number, its item, and the arms whose scores are wanted."""
 
-    **Guarantee.** With probability at least ``1 - delta`` the best arm is never dropped, under the assumptions of the
-    test: with ``bounds``, scores within them and items drawn independently or a pool in random order
-    (`bestarm.comparisons.LeaderBetting`); without, jointly Gaussian scores of independent items
-    (`bestarm.comparisons.StudentMixture`); with ``criterion="wins"``, an arm that beats every other
-    (`bestarm.comparisons.Wins`). ``target`` says for which items. With ``epsilon`` the arm returned is within epsilon
-    of the best with that probability. Rounds are counted in the order asked, however long they take.
+    __eq__ = equal_values
+    __hash__ = hash_of_values
 
-    Parameters
-    ----------
-    evaluate : ``evaluate(arm, item)`` returns one score, or with ``jointly=True`` ``evaluate(arms, item)`` those of all
-        arms it is given (a sequence in their order, or a mapping); may be ``async def``
-    arms : what to choose from: names or other objects; or a mapping of names to what `evaluate` is given for them
-    items : a sequence is a finite pool, shuffled by the seed and used without replacement (unless ``replace``); an
-        item that it holds twice counts twice. Any other iterable is a stream. None gives each round a fresh seed, below
-        2**32
-    delta : accepted probability of a wrong answer; 0.05 unless given
-    bounds : the interval that all scores lie in, if there is one: the guarantee then needs no other assumption about
-        their distribution
-    lower_is_better : for times, costs and losses
-    criterion : what the best arm is. ``"mean"``, unless given: that with the best mean score. ``"wins"``: the arm that
-        is better than every other on more items than worse, however much. This assumes nothing about the scores;
-        epsilon, zone and leads are then shares of items, won minus lost (`bestarm.comparisons.Wins`)
-    epsilon : stop once the leader is shown to be at most this far from the best
-    indifference_zone : assume that the best leads by at least this much; if it does not, nothing is guaranteed.
-        Smaller leads are not told apart, so that races between equal arms end
-    target : what the answer is about, for a sequence of items. ``"items"``: the mean over them, of the scores as they
-        come out here; the default with bounds, which it needs. ``"population"``: the law that they are a random sample
-        of; the default without bounds. If the items run out first, that is undecided. ``result.for_population`` is
-        there for both
-    replace : draw from the sequence with replacement, and evaluate an item anew each time: for scores that differ when
-        an evaluation is repeated (sampled answers, times). The answer is about the expected scores on these items
-    groups : where items of one document, template or author are not independent of each other: the group of each item
-        (one label per item), or a mapping or a function from an item to it. A round then takes a whole group, and its
-        score is the mean over the items of the group; if one of its items fails, the group does. For the mean over
-        these items a group counts by its size; for the population, which is then one of groups, and by wins, all groups
-        count the same
-    max_evaluations : stop, undecided, before exceeding this many evaluations
-    executor : any `concurrent.futures.Executor`: threads, processes, Dask's ``Client.get_executor()``
-    rounds_in_flight : how many rounds are evaluated at a time: the arms of round ``r`` are decided from the rounds up
-        to ``r - rounds_in_flight``. Unless given: 1 without an executor, 4 with one or ``async def`` (1 if the
-        algorithm must see each round before the next); a race that is continued keeps its own
-    retries : how often an evaluation that failed is tried again, after 0.1, 0.2, 0.4, ... seconds
-    on_error : if an evaluation fails (an exception, or a value that is not a finite number): ``"raise"`` ends the race;
-        ``"worst"`` counts it as the worst score, which needs bounds; ``"disqualify"`` takes the arm out, and the
-        guarantee becomes that the best of all arms stays or was disqualified; if all candidates fail in one round, the
-        race ends undecided (``"outage"``), and the same call evaluates that round again. ``result.failures`` counts
-        them, and if more than half count as worst there is no answer (``result.breakdown``). Scores beyond ±1e150
-        are failures too. A score out of bounds always ends the race (`bestarm.OutOfBoundsError`): the bounds are wrong
-    store : an SQLite file in which every score is durable before it counts; if it exists, its race is continued. Or an
-        object of your own that keeps races (`bestarm.racing.Store`)
-    seed : for the order of a pool, or for the fresh seeds
-    progress : show who is still in while the race runs (on a terminal's standard error)
-    comparison : another test, such as `bestarm.comparisons.Portfolio`; the race gives it the bounds, the number of
-        items, ``delta``, ``epsilon`` and the zone
-    algorithm : another algorithm, with all its settings, for research; ``delta``, ``bounds`` and the like are then its
-        own, and anything given here must agree with them
-    jointly : `evaluate` takes all arms of a round at once
-    min_rounds : without bounds, no arm is dropped before this round; 10 unless given
-    shuffle_arms : evaluate the arms of each round in a random order (by the seed), where the order may matter to scores
+    number: int
+    item: Any
+    arms: tuple[Arm, ...]
 
-    Ctrl-C ends a race with all scores kept and a result that says what is known so far. What was being evaluated is
-    dropped, whatever came out of it, and evaluated again when the race is continued; a call that runs on an executor of
-    yours is not waited for and goes on by itself. A race inside an evaluation of another one raises
-    `KeyboardInterrupt`, so that both end. Other signals are left to your program, and ``sys.exit`` in `evaluate` or in
-    the items ends it, with all scores kept: neither is a failure that ``on_error`` could count.
+
+Taken = tuple[OpenRound, int, float | None, str | None]  # the round, an arm, its score, its failure
+
+
+class Race(Generic[Arm]):
+    """A race for people with their own loop: `ask` gives rounds, `tell` takes scores, in any order, in parts.
+
+    The arms of round ``r`` are decided from the rounds up to ``r - rounds_in_flight``, and rounds are absorbed in the
+    order asked: the course of a race is a function of its settings, its seed and the scores, never of the order in
+    which these come. All rounds decided count as spent, also those in flight when the race ends. Options as in
+    `bestarm.race`; ``rounds_in_flight`` is 1 by default. Use it from one thread.
 
     Examples
     --------
-    >>> import bestarm, random
-    >>> def evaluate(arm, seed):  # a simulation: arms share the random numbers of a seed
-    ...     luck = random.Random(seed)
-    ...     return luck.gauss(0, 1) + 0.1 * luck.gauss(0, 1) * arm + 0.05 * arm
-    >>> result = bestarm.race(evaluate, arms=[1, 2, 3])
-    >>> result.best, str(result.reason)
-    (3, 'decided')
+    >>> import bestarm
+    >>> race = bestarm.Race(["worse", "better"], items=range(1000), bounds=(0, 1))
+    >>> while not race.finished:
+    ...     for todo in race.ask():
+    ...         race.tell(todo, {arm: 0.5 + 0.2 * (arm == "better") for arm in todo.arms})
+    >>> race.result().best
+    'better'
 
     """
-    options = Options(
-        delta=delta,
-        bounds=bounds,
-        lower_is_better=lower_is_better,
-        criterion=criterion,
-        epsilon=epsilon,
-        indifference_zone=indifference_zone,
-        target=target,
-        replace=replace,
-        groups=groups,
-        max_evaluations=max_evaluations,
-        rounds_in_flight=rounds_in_flight,
-        on_error=on_error,
-        store=store,
-        seed=seed,
-        comparison=comparison,
-        algorithm=algorithm,
-        min_rounds=min_rounds,
-    )
-    evaluation = Evaluation(evaluate, jointly=jointly, retries=retries, shuffled=shuffle_arms)
-    return run_race(Execution(evaluation, executor, progress), arms, items, options)
+
+    def __init__(
+        self,
+        arms: Mapping[Arm, Any] | Iterable[Arm],
+        *,
+        items: Iterable[Any] | None = None,
+        **options: Unpack[RaceOptions],
+    ) -> None:
+        self._begin(arms, items, known_options("Race", options, RaceOptions))
+
+    @classmethod
+    def begun(cls, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> Self:
+        """A race from options that are known; for code that evaluates it."""
+        race = cls.__new__(cls)
+        race._begin(arms, items, options)
+        return race
+
+    def _begin(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
+        self.entrants = race_arms(arms)
+        given = items_in_order(items, options.seed, options.replace, options.groups)
+        settings, n_arms = race_settings(options, given, digest(self.entrants.names)), len(self.entrants.names)
+        usual = options.rounds_in_flight is None and settings.rounds_in_flight > 1
+        if usual and not settings.algorithm.start(n_arms).works_ahead:
+            settings = replace(settings, rounds_in_flight=1)
+        self.state = RaceState(start_chosen_game(settings, n_arms, options), settings, given.order)
+        self._store: Store | None = None
+        if options.store is None:
+            self.state.decide()
+        else:
+            self._keep_in(open_store(options.store), options)
+
+    def __repr__(self) -> str:
+        spent = f"{counted(self.state.game.n_rounds, 'round')}, {counted(self.state.spent, 'evaluation')}"
+        return f"<Race of {len(self.arms)} arms: {spent}, {self.reason or Reason.RUNNING}>"
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """All arms, including those that have left."""
+        return self.entrants.labels
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more is to be evaluated; `reason` says why."""
+        return self.state.reason is not None
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why the race has ended, or None while it goes on."""
+        return self.state.reason
+
+    def ask(self) -> list[Round[Arm]]:
+        """All rounds that may be evaluated now and were not asked before; none while others must come back first."""
+        if self.finished:
+            raise RuntimeError(f"the race has ended ({self.reason}): nothing to ask")
+        labels, unasked = self.arms, self.state.unasked
+        rounds = [
+            Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.wanted]))
+            for opened in unasked
+            if opened.wanted
+        ]
+        unasked.clear()
+        if not rounds:
+            self.state.check_items()
+        return rounds
+
+    def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
+        """Take scores of a round, by arm, in one call or several. A refused call changes nothing.
+
+        An exception in place of a score reports a failure, as does a value that is not a finite number: ``on_error``
+        says what follows. A score out of bounds is an error. Scores after the end are kept in the store and not used.
+        """
+        opened = self.state.asked_round(asked.number if isinstance(asked, Round) else asked)
+        check_mapping("scores", scores, "arms to scores")
+        outcomes: dict[int, Outcome] = {}
+        for label, value in scores.items():
+            arm = self.entrants.find(label)
+            name = self.entrants.names[arm]
+            if arm not in opened.asked:
+                raise ValueError(f"arm {described(name)} was not asked for in round {opened.number}")
+            if arm not in opened.wanted or arm in outcomes:
+                raise ValueError(f"the score of arm {described(name)} in round {opened.number} was already told")
+            outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.item)
+        for arm, outcome in outcomes.items():
+            if is_failure(outcome) and self._raises(outcome):
+                raise self._located(outcome, opened, arm)
+        self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
+
+    def take(self, outcomes: Sequence[tuple[int, int, Outcome]]) -> None:
+        """Store checked outcomes (round, number of the arm, score or failure), then count what is complete.
+
+        The good ones, and failures that count as something, are stored and counted; then the first of the others is
+        raised, unless the race has ended before its round.
+        """
+        taken: list[Taken] = []
+        first_failure: EvaluationError | None = None
+        opened = None
+        for number, arm, outcome in outcomes:
+            if opened is None or opened.number != number:
+                opened = self.state.find(number)
+            if isinstance(outcome, float):
+                taken.append((opened, arm, outcome, None))
+            elif isinstance(outcome, NotedScore):
+                taken.append((opened, arm, outcome.score, outcome.note.stored))
+            elif self._raises(outcome):
+                first_failure = first_failure or self._located(outcome, opened, arm)
+            else:
+                taken.append((opened, arm, *row_of_failure(outcome, self.state.settings, self.state.game.bounds)))
+        if self._store is not None and taken:
+            self._save(self._store, taken)
+        fill = self.state.record.fill
+        for opened, arm, score, failure in taken:
+            if failure is None and score is not None:
+                fill(opened.wanted.pop(arm), score)
+            else:
+                self.state.enter(opened, arm, score, failure)
+        begun = self.state.game.n_rounds > 0
+        self._absorb()
+        if not begun and self.state.game.n_rounds > 0:
+            warn_if_all_failed(self.state.record)
+        if first_failure is not None and not self.finished:
+            raise first_failure
+        self.state.check_items()
+
+    def _raises(self, failure: EvaluationError) -> bool:
+        return self.state.settings.on_error == "raise" or isinstance(failure, OutOfBoundsError)
+
+    def _located(self, failure: EvaluationError, opened: OpenRound, arm: int) -> EvaluationError:
+        """A failure to raise: it says of which arm and item it is, and after how many attempts."""
+        failure.arm, failure.item = self.arms[arm], opened.item
+        failure.args = (f"{failure} ({failure.retried + 1} attempts)",) if failure.retried else failure.args
+        return failure
+
+    def _save(self, store: Store, taken: list[Taken]) -> None:
+        """Write scores, and their rounds if they are the first of them."""
+        new = {opened.number: opened for opened, *_ in taken if not opened.stored}
+        rounds: list[RoundRow] = [(opened.number, opened.text, len(opened.asked)) for opened in new.values()]
+        scores: list[ScoreRow] = [(opened.number, arm, score, failure) for opened, arm, score, failure in taken]
+        store.save(rounds, scores)
+        for opened in new.values():
+            opened.stored = True
+
+    def _absorb(self) -> None:
+        """Count complete rounds; who is out, and why the race ended, is written for those who read the file."""
+        if self._store is None:
+            self.state.absorb()
+            return
+        candidates = self.state.game.candidates
+        if self.state.absorb() and self.state.game.candidates != candidates:
+            self._store.save_eliminations(self.state.game.eliminations)
+        if self.finished:
+            self._store.update({"reason": self.reason})
+
+    def result(self) -> RaceResult[Arm]:
+        """What is known so far; at the end, the answer."""
+        return summarise(self.state, self.entrants)
+
+    def standing(self) -> Standing:
+        """Who is still in, the leader's lead, what is spent: what a display shows while the race runs."""
+        return standing(self.state, self.entrants)
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _keep_in(self, store: Store, options: Options) -> None:
+        """Begin a race in a store, or continue the one that is there."""
+        self._store = store
+        try:
+            algorithm = self.state.settings.algorithm
+            if (what := not_plain(algorithm)) is not None:
+                raise TypeError(
+                    f"{described(algorithm)} cannot be kept in a store: it must be a frozen dataclass of numbers, "
+                    f"strings, tuples or dataclasses of them ({what})"
+                )
+            stored = store.load()
+            if stored is not None:
+                self._continue(store, stored, options)
+                return
+            settings = self.state.settings.to_plain()
+            store.create(settings | {"format": FORMAT, "source": options.origin, "reason": None}, self.entrants.names)
+            self.state.decide()
+            if self.finished:  # a stream without items
+                store.update({"reason": self.reason})
+        except BaseException:
+            self.close()
+            raise
+
+    def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
+        before = check_stored(store, stored.settings)
+        begun = as_begun(self.state.settings, before, options)
+        if begun.algorithm != self.state.settings.algorithm:
+            self.state.game = start_chosen_game(begun, len(self.arms), options)
+        self.state.settings = begun
+        if self.state.settings.hashed_seeds and not before["hashed_seeds"]:
+            self.state.use_seeds_in_progression()
+        now = self.state.settings.to_plain()
+        if stored.arms != self.entrants.names:
+            arms = f"they were {first_names(stored.arms)} and are {first_names(self.entrants.names)} now"
+            raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
+        try:
+            changed = changed_measure(before["source"], options.origin) or difference(before, now)
+        except (ValueError, TypeError) as error:  # an algorithm that this version does not know
+            raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
+        if changed is not None:
+            raise StoreError(
+                f"{store} holds another race (give another file, or the same settings): {in_short(changed)}"
+            )
+        try:
+            self.state.restore(stored.record)
+            self._recover(store)
+        except StoreError as error:
+            raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
+        store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
+        store.save_eliminations(self.state.game.eliminations)
+
+    def _recover(self, store: Store) -> None:
+        """Forget an outage: who failed in it, and in the rounds in flight then, is evaluated again."""
+        if (outage := self.state.outage) is None:
+            return
+        if not hasattr(store, "drop_failures"):
+            lost = f"no candidate could be evaluated in round {outage.round}"
+            raise StoreError(f"{lost}, and this store has no method drop_failures to forget that")
+        store.drop_failures(outage.round)
+        self.state.open_again()
+
+
+def row_of_failure(
+    failure: EvaluationError, settings: RaceSettings, bounds: tuple[float, float] | None
+) -> tuple[float | None, str]:
+    """The score that a failure counts as, None for a disqualification, and the text to keep."""
+    if settings.on_error == "worst" and bounds is not None:
+        worst = bounds[1] if settings.lower_is_better else bounds[0]
+        return worst, Note(str(failure), failure.retried, "worst").stored
+    return None, Note(str(failure), failure.retried).stored
+
+
+def warn_if_all_failed(record: Record) -> None:
+    """Warn when every evaluation of the first round failed: most likely there is a mistake in the user's function."""
+    failed = _stand_ins(record.first_rounds(1)) if 1 in record.failures else []
+    if failed and len(failed) == len(record.arms(1)):
+        first = f"every evaluation of the first round failed (the first: {short(failed[0].text)})"
+        warn_of_assumption(f"{first}: the race goes on with the worst scores, so stop it if nothing works")

@@ -26,8 +26,8 @@ import numpy as np
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Comparison
 from bestarm.errors import AssumptionWarning
-from bestarm.testing import comparing, playing, refusing, saying
-from bestarm.testing.trial import ConformanceError, MakeRows, Reference, Relabel, Trial, in_range
+from bestarm.testing import games, statements
+from bestarm.testing.games import ConformanceError, MakeRows, Reference, Relabel, Trial, in_range
 
 __all__ = [
     "ALGORITHM_PROPERTIES",
@@ -44,39 +44,39 @@ Property = Callable[[Trial], None]
 ComparisonProperty = Callable[[Comparison], None]
 
 ALGORITHM_PROPERTIES: tuple[Property, ...] = (
-    playing.telling_is_playing,
-    playing.blocks_of_any_size_are_the_same,
-    playing.the_same_rows_are_the_same_game,
-    playing.games_share_nothing,
-    playing.arms_have_no_order,
-    playing.columns_not_asked_are_not_read,
-    playing.rows_after_the_end_are_left,
-    playing.every_query_counts_once,
-    playing.arms_are_candidates_or_beaten,
-    playing.eliminations_say_when_and_by_whom,
-    playing.sets_shrink_where_they_should,
-    playing.asking_changes_nothing,
-    playing.the_reference_agrees,
-    refusing.refused_rewards_change_nothing,
-    refusing.refused_rows_change_nothing,
-    refusing.calls_out_of_turn_are_refused,
-    refusing.one_arm_is_no_game,
-    refusing.rounds_ahead_are_taken_where_they_can_be,
-    refusing.rounds_of_no_arms_are_refused,
-    refusing.the_next_round_is_not_guessed,
-    refusing.arms_are_disqualified_or_it_says_why_not,
-    saying.bounds_on_leads_agree,
-    saying.the_guarantee_is_stated,
-    saying.settings_are_values,
-    saying.settings_fit_into_a_race_file,
+    games.telling_is_playing,
+    games.blocks_of_any_size_are_the_same,
+    games.the_same_rows_are_the_same_game,
+    games.games_share_nothing,
+    games.arms_have_no_order,
+    games.columns_not_asked_are_not_read,
+    games.rows_after_the_end_are_left,
+    games.every_query_counts_once,
+    games.arms_are_candidates_or_beaten,
+    games.eliminations_say_when_and_by_whom,
+    games.sets_shrink_where_they_should,
+    games.asking_changes_nothing,
+    games.the_reference_agrees,
+    statements.refused_rewards_change_nothing,
+    statements.refused_rows_change_nothing,
+    statements.calls_out_of_turn_are_refused,
+    statements.one_arm_is_no_game,
+    statements.rounds_ahead_are_taken_where_they_can_be,
+    statements.rounds_of_no_arms_are_refused,
+    statements.the_next_round_is_not_guessed,
+    statements.arms_are_disqualified_or_it_says_why_not,
+    statements.bounds_on_leads_agree,
+    statements.the_guarantee_is_stated,
+    statements.settings_are_values,
+    statements.settings_fit_into_a_race_file,
 )
 COMPARISON_PROPERTIES: tuple[ComparisonProperty, ...] = (
-    comparing.comparisons_say_what_they_are,
-    comparing.comparisons_adapt_to_a_race,
-    comparing.comparisons_are_values,
-    comparing.boundaries_are_numbers,
-    comparing.boundaries_only_shrink,
-    comparing.boundaries_do_not_depend_on_their_company,
+    statements.comparisons_say_what_they_are,
+    statements.comparisons_adapt_to_a_race,
+    statements.comparisons_are_values,
+    statements.boundaries_are_numbers,
+    statements.boundaries_only_shrink,
+    statements.boundaries_do_not_depend_on_their_company,
 )
 
 

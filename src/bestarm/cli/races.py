@@ -1,0 +1,217 @@
+"""The commands that run races: table, commands, run, demo."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import bestarm
+from bestarm.checks import check_delta, check_seed
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, hint_to_continue
+from bestarm.cli.options import (
+    Aim,
+    Bounds,
+    Columns,
+    Course,
+    Delta,
+    ItemsFile,
+    MaxEvaluations,
+    Output,
+    Seed,
+    TableBounds,
+    grouped,
+    interval,
+    items_file,
+    race_options,
+)
+from bestarm.cli.origins import CommandsOrigin, DemoOrigin, FunctionOrigin, plain
+from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, files_read, remark, wanted_page
+from bestarm.racing.calls import race_table
+from bestarm.racing.options import Options
+from bestarm.result.result import RaceResult
+from bestarm.sources.programs import TIMEOUT, Measured
+from bestarm.sources.tables import Missing, ScoreTable, without_gaps
+from bestarm.studies import demo as data
+from bestarm.studies.output import write_picture
+from bestarm.text import file_name, name_of
+
+
+@app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
+@grouped
+def table(
+    file: Annotated[Path, typer.Argument(help="Scores as .csv, .tsv, .jsonl, .ndjson or .parquet; one row per item.")],
+    *,
+    columns: Columns,
+    bounds: TableBounds = None,
+    aim: Aim,
+    max_evaluations: MaxEvaluations = None,
+    shown: Output,
+) -> None:
+    """Which arm is best in a recorded score table, and how few of the evaluations would have been enough?
+
+    Wide, one column per arm: `bestarm table scores.csv`
+
+    Long, one row per score: `bestarm table runs.csv --item-column task --arm-column model --score-column accuracy`
+    """
+    with clear_errors(shown.quiet):
+        page = wanted_page(shown.report, [file], shown.overwrite)
+        scores = columns.read(file)
+        limits, goal = interval(bounds), vars(aim) | {"max_evaluations": max_evaluations}
+        result = race_table(scores, bounds=limits, missing=columns.missing, **goal)
+        more = None if shown.as_json else whole_table(scores, columns.missing, result)
+        if more is not None and result.target == "items" and max_evaluations is None:
+            goal |= {"target": "population"}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # was said by the race itself
+                more += as_a_sample(race_table(scores, bounds=limits, missing=columns.missing, **goal))
+        finish(result, shown.as_json, page, more)
+
+
+def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -> str:
+    """What all scores of a table say, to compare with what some of them said."""
+    lower_is_better = result.settings.lower_is_better
+    means = without_gaps(scores, missing, result.bounds, lower_is_better).scores.mean(axis=0)
+    order = np.argsort(means if lower_is_better else -means, kind="stable")
+    first, second = (f"{name_of(scores.arms[arm])} ({means[arm]:.4g})" for arm in order[:2])
+    return f"Over the whole table {first} has the best mean, then {second}."
+
+
+def as_a_sample(result: RaceResult[str]) -> str:
+    """What a table says about items like these if it is raced for them, to its last row where that is needed."""
+    from bestarm.result.verdict import sentences
+
+    return f" With --target population: {sentences(result)[0]}"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What is measured, and how long a program may take."""
+
+    score: Annotated[
+        Measured,
+        typer.Option(help="What is measured: time (wall time, less is better) or stdout (the last number printed)."),
+    ] = "time"
+    timeout: Annotated[
+        float, typer.Option(help="Seconds after which a program is killed; with --score time it counts as that long.")
+    ] = TIMEOUT
+
+
+@app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
+@grouped
+def commands(
+    programs: Annotated[list[str], typer.Argument(help="Commands, in which {item} stands for the item.")],
+    *,
+    items: ItemsFile = None,
+    measured: Programs,
+    bounds: Bounds = None,
+    aim: Aim,
+    course: Course,
+    shown: Output,
+) -> None:
+    """Which program is best? Runs them without a shell, on the same items, in a random order inside each round.
+
+    For times, items are drawn again and again, and the best program is faster than every other on more runs than
+    slower (`--criterion mean`: on average). Equally fast programs never end without a budget or `--epsilon`.
+
+    Fastest: `bestarm commands "gzip -kc {item}" "xz -kc {item}" --items files.txt --epsilon 0.1`
+
+    Best by what it prints: `bestarm commands "./a {item}" "./b {item}" --items cases.txt --score stdout`
+    """
+    with clear_errors(shown.quiet):
+        origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
+        inputs = [*files_read(plain(origin), programs), *files_of_store(course.store)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
+        less = aim.lower_is_better or measured.score == "time"
+        options = race_options(aim, course, bounds, lower_is_better=less)
+        result = origin.race(programs, options, progress=not shown.quiet)
+        hint_to_continue(result, course.store)
+        finish(result, shown.as_json, page)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How the function is called."""
+
+    workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel; they end with the race.")] = 1
+    rounds_in_flight: Annotated[int | None, typer.Option(help="Rounds evaluated at a time.")] = None
+    jointly: Annotated[bool, typer.Option("--jointly", help="The function takes all arms at once.")] = False
+
+
+@app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
+@grouped
+def run(
+    function: Annotated[str, typer.Argument(help="The function, as `module:function`, called with (arm, item).")],
+    arms: Annotated[str, typer.Option(help="Names of the arms, separated by commas.")],
+    *,
+    items: ItemsFile = None,
+    bounds: Bounds = None,
+    aim: Aim,
+    workers: Workers,
+    course: Course,
+    shown: Output,
+) -> None:
+    """Which arm of a Python function is best? Calls `function(arm, item)` on the same items for all arms.
+
+    Example: `bestarm run mybench:score --arms fast,exact,hybrid --items instances.txt --bounds 0,1 --store race.sqlite`
+    """
+    where = items_file(items)
+    with clear_errors(shown.quiet):
+        origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
+        inputs = [*files_read(plain(origin), []), *files_of_store(course.store)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
+        options = race_options(aim, course, bounds, rounds_in_flight=workers.rounds_in_flight)
+        result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)
+        hint_to_continue(result, course.store)
+        finish(result, shown.as_json, page)
+
+
+@app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
+@grouped
+def demo(
+    *,
+    output: Annotated[Path, typer.Option(help="Folder for the store, the picture and the page.")] = Path("demo"),
+    seed: Seed = 0,
+    delta: Delta = 0.05,
+    max_evaluations: MaxEvaluations = None,
+    shown: Output,
+) -> None:
+    """Race eight compressors on the source files of Python's standard library.
+
+    The score is the share of bytes saved, and the race ends when the leader is shown to be within 0.002 of the best.
+    Nothing is downloaded; the race is stored, so that it can be stopped with Ctrl-C and continued by the same command.
+    """
+    store = output / "race.sqlite"
+    with clear_errors(shown.quiet):
+        check_delta(delta)
+        check_seed(seed)
+        output.mkdir(parents=True, exist_ok=True)
+        picture = WantedFile(output / "race.png", PICTURE, files_of_store(store), shown.overwrite)
+        picture.check()
+        inputs = [*files_of_store(store), picture.path]
+        page = wanted_page(shown.report or output / "report.html", inputs, shown.overwrite)
+        if not shown.quiet:
+            remark(_introduction(len(data.source_files()), store.exists()))
+        options = Options(
+            delta=delta,
+            bounds=(0.0, 1.0),
+            epsilon=data.EPSILON,
+            max_evaluations=max_evaluations,
+            seed=seed,
+            store=store,
+        )
+        result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
+        write_picture(result.plot(), picture.path, dpi=150)
+        remark(f"Wrote {file_name(store)} and {file_name(picture.path)}.")
+        hint_to_continue(result, store)
+        finish(result, shown.as_json, page)
+
+
+def _introduction(n_files: int, continued: bool) -> str:
+    text = (
+        f"Which of {len(data.COMPRESSORS)} compressors saves most on the {n_files:,} source files of Python's standard "
+        "library? All are tried on the same files, in random order; those that are beaten leave."
+    )
+    return f"{text} A race is saved already: it continues where it stopped." if continued else text

@@ -1,0 +1,121 @@
+"""The commands on saved races: show, report, resume."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import bestarm
+from bestarm.cli.app import (
+    BAD_INPUT,
+    EXIT_CODES,
+    SAVED,
+    app,
+    clear_errors,
+    finish,
+    hint_to_continue,
+    refuse,
+    show_result,
+    write_page,
+)
+from bestarm.cli.options import Json, MaxEvaluations, Output, Overwrite, RaceFile, announce_items, grouped
+from bestarm.cli.origins import origin_of
+from bestarm.cli.streams import INTERRUPTED, PAGE, WantedFile, files_of_store, files_read, remark, wanted_page
+from bestarm.racing.options import Options
+from bestarm.record.settings import RaceSettings, present_settings
+from bestarm.record.sqlite import read_store, was_begun_here
+
+
+@app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
+def show(file: RaceFile, as_json: Json = False) -> None:
+    """Show a saved race, finished or not; the file is not changed."""
+    with clear_errors():
+        result = bestarm.load_result(file)
+    finish(result, as_json)
+
+
+@app.command(epilog="Exit codes: 0 the page is written, 2 usage or bad input.", rich_help_panel=SAVED)
+def report(
+    file: RaceFile,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The HTML page to write.")] = Path("race.html"),
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Write a saved race as one self-contained HTML page.
+
+    Example: `bestarm report race.sqlite -o race.html`
+    """
+    with clear_errors():
+        page = WantedFile(output, PAGE, files_of_store(file), overwrite)
+        page.check()
+        result = bestarm.load_result(file)
+        write_page(result, page)
+    if as_json:
+        show_result(result, as_json)
+
+
+MOST_SHOWN, LONGEST_SHOWN = 50, 1500  # lines, and characters of each, that somebody can be asked about
+
+
+@app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
+@grouped
+def resume(
+    file: RaceFile,
+    *,
+    max_evaluations: MaxEvaluations = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what the file names without asking.")] = False,
+    shown: Output,
+) -> None:
+    """Continue a saved race that was started from the command line.
+
+    Races started from Python are continued by making the same call in Python again. A race that you did not begin on
+    this machine runs what somebody else has written into its file: it is shown first, and you are asked.
+    """
+    with clear_errors(shown.quiet):
+        stored = read_store(file)
+        source = present_settings(stored.settings)["source"]
+        inputs = [*files_read(source or {}, stored.arms), *files_of_store(file)]
+        page = wanted_page(shown.report, inputs, shown.overwrite)
+        origin = origin_of(source)
+        if origin is None:
+            raise ValueError(f"the race in {file} was started from Python: make the same call there again")
+        settings = RaceSettings.from_plain(stored.settings)
+        runs = origin.runs(stored.arms)
+        if runs and not yes and not was_begun_here(stored.settings, stored.arms):
+            ask(file, runs)
+        announce_items(source.get("items"))
+        options = Options(
+            algorithm=settings.algorithm,
+            lower_is_better=settings.lower_is_better,
+            on_error=settings.on_error,
+            replace=True if settings.items == "drawn" else None,
+            max_evaluations=settings.max_evaluations if max_evaluations is None else max_evaluations,
+            seed=settings.seed,
+            store=file,
+        )
+        result = origin.race(stored.arms, options, progress=not shown.quiet)
+        hint_to_continue(result, file)
+        finish(result, shown.as_json, page)
+
+
+def ask(file: Path, runs: Sequence[str]) -> None:
+    """Say what would be run, and end here unless somebody at a terminal agrees."""
+    if not sys.stdin.isatty():
+        raise ValueError(
+            f"{file} was not begun here by you, and nobody is there to be asked: add --yes if you trust what it would "
+            f"run ({'; '.join(runs)})"
+        )
+    if len(runs) > MOST_SHOWN or max(map(len, runs)) > LONGEST_SHOWN:
+        raise ValueError(f"{file} names more than can be shown here: look into it, and add --yes if you trust it")
+    remark(f"{file} was not begun by you on this machine. To continue it, this would be run, with all your rights:")
+    for line in runs:
+        remark(f"- {line}")
+    remark("Run this? [y/N]")
+    try:
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        raise refuse("nothing was run", INTERRUPTED) from None
+    if answer.strip().lower() not in ("y", "yes"):
+        raise refuse("nothing was run", BAD_INPUT)

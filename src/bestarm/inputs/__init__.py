@@ -1,1 +1,0 @@
-"""What comes from outside, read and checked: arms, items, scores, tables, programs, settings as plain values."""

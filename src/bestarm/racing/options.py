@@ -1,0 +1,322 @@
+"""The options of a race: their names, their defaults, and the algorithm that they ask for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
+
+from bestarm.algorithms import Algorithm, ConvexBAI, Game, PairwiseBAI
+from bestarm.algorithms.game import check_algorithm
+from bestarm.checks import (
+    LONGEST,
+    check_bounds,
+    check_choice,
+    check_count,
+    check_delta,
+    check_flag,
+    check_in_flight,
+    check_lead,
+    is_real,
+)
+from bestarm.comparisons import Betting, Comparison, LeaderBetting, StudentMixture, Wins
+from bestarm.comparisons.boundaries import MIN_ROUNDS
+from bestarm.comparisons.evidence import Criterion, check_adapts, check_comparison
+from bestarm.record.settings import OnError, RaceSettings, Target, _interval, as_written, start_game, target_of
+from bestarm.sources.items import Groups, Items
+from bestarm.text import described
+
+if TYPE_CHECKING:
+    from bestarm.record.store import Store
+
+
+DELTA = 0.05
+MOST_DELTA = 0.5  # more is nearly always a confidence, given by mistake
+
+
+class _Aim(TypedDict, total=False):
+    criterion: Criterion | None
+    target: Target | None
+    delta: float | None
+    epsilon: float | None
+    indifference_zone: float | None
+    min_rounds: int | None
+    seed: int
+
+
+class _Test(TypedDict, total=False):
+    max_evaluations: int | None
+    comparison: Comparison | None
+    algorithm: Algorithm | None
+
+
+class _Course(TypedDict, total=False):
+    bounds: tuple[float, float] | None
+    on_error: OnError
+    store: "str | Path | Store | None"
+    replace: bool | None
+
+
+class PlanOptions(_Aim, total=False):
+    """Options of `bestarm.race` that say what is tested; described there, as are the others."""
+
+    lower_is_better: bool
+
+
+class TableOptions(PlanOptions, _Test, total=False):
+    """Options that make sense for scores that are recorded already."""
+
+
+class CommandOptions(_Aim, _Test, _Course, total=False):
+    """Options of a race of programs, which are run one after the other."""
+
+
+class RaceOptions(_Aim, _Test, _Course, total=False):
+    """Options of a race, whoever evaluates."""
+
+    lower_is_better: bool
+    rounds_in_flight: int | None
+    groups: Groups | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a race: what is not among them is refused. None means not given."""
+
+    delta: float | None = None
+    bounds: tuple[float, float] | None = None
+    lower_is_better: bool = False
+    criterion: Criterion | None = None
+    epsilon: float | None = None
+    indifference_zone: float | None = None
+    max_evaluations: int | None = None
+    rounds_in_flight: int | None = None
+    target: Target | None = None
+    replace: bool | None = None
+    groups: Groups | None = None
+    on_error: OnError = "raise"
+    store: "str | Path | Store | None" = None
+    seed: int = 0
+    comparison: Comparison | None = None
+    algorithm: Algorithm | None = None
+    min_rounds: int | None = None
+    # What those who evaluate add: users cannot give them.
+    usual_in_flight: int = 1
+    own_range: bool = False  # the bounds are the range of a recorded table
+    origin: Mapping[str, Any] | None = None  # where a race came from, kept in its store for `bestarm resume`
+
+
+def known_options(function: str, options: Mapping[str, Any], known: type) -> Options:
+    """Options that were given by name, checked as Python itself would check them."""
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {described(name)}")
+    return Options(**options)
+
+
+def checked_aim(options: Options) -> tuple[float, float, float]:
+    """Delta, epsilon and the zone: as given, or their defaults."""
+    delta = DELTA if options.delta is None else options.delta
+    epsilon = 0.0 if options.epsilon is None else options.epsilon
+    zone = 0.0 if options.indifference_zone is None else options.indifference_zone
+    check_delta(delta)
+    if delta > MOST_DELTA:
+        sure = "delta is the accepted probability of a wrong answer, at most 0.5 in a race"
+        raise ValueError(f"{sure}, got {described(delta)}: for 95% certainty give 0.05")
+    check_lead("epsilon", epsilon)
+    check_lead("indifference_zone", zone)
+    return delta, epsilon, zone
+
+
+def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
+    """The algorithm given; or the comparison given, or the one that fits the scores, on these items.
+
+    Where the target is the population the items are a sample: a comparison is not told of the pool.
+    """
+    if options.algorithm is not None:
+        return _given_algorithm(options, options.algorithm)
+    delta, epsilon, zone = checked_aim(options)
+    if options.target is not None:
+        check_choice("target", options.target, get_args(Target))
+    _check_leads(options, epsilon, zone)
+    comparison = _comparison(options, None if options.target == "population" else pool)
+    if comparison.role == "pairs":
+        return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
+    if zone:
+        raise ValueError(
+            f"indifference_zone needs a comparison of pairs, got {described(zone)} with {described(comparison)}"
+        )
+    return ConvexBAI(delta, comparison=comparison, epsilon=epsilon)
+
+
+def _check_leads(options: Options, epsilon: float, zone: float) -> None:
+    """Refuse an epsilon or a zone that no two arms can be apart."""
+    wins = options.criterion == "wins"
+    if options.bounds is None and not wins:
+        return
+    low, high = (0.0, 1.0) if wins or options.bounds is None else check_bounds(options.bounds)
+    for name, value in (("epsilon", epsilon), ("indifference_zone", zone)):
+        if value >= high - low and wins:
+            raise ValueError(
+                f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {described(value)}"
+            )
+        if value >= high - low:
+            raise ValueError(
+                f"{name} must be below {high - low:g}, in units of scores, which lie in [{low:g}, {high:g}]: "
+                f"got {described(value)}"
+            )
+
+
+def _comparison(options: Options, pool: int | None) -> Comparison:
+    """The comparison, told what the race knows: the interval of the scores and the number of items."""
+    bounds = None if options.bounds is None else check_bounds(options.bounds)
+    if options.criterion is not None:
+        check_choice("criterion", options.criterion, get_args(Criterion))
+    if options.min_rounds is not None:
+        _check_min_rounds(options, options.min_rounds)
+    if options.comparison is None and options.criterion == "wins":
+        return Wins(bounds, pool=pool)
+    if options.comparison is None:
+        gaussian = StudentMixture(min_rounds=MIN_ROUNDS if options.min_rounds is None else options.min_rounds)
+        return gaussian if bounds is None else LeaderBetting(bounds, pool=pool)
+    check_comparison(options.comparison)
+    check_adapts(options.comparison)
+    return options.comparison.adapted(bounds, pool)
+
+
+def as_chosen_then(algorithm: Algorithm, plain: Mapping[str, Any]) -> Algorithm:
+    """The algorithm of a race that goes on and whose test was chosen for it: by the version that it was begun with."""
+    now, then = getattr(algorithm, "comparison", None), plain.get("comparison")
+    by_pairs = isinstance(then, Mapping) and then.get("type") == "Betting"  # a file may hold anything
+    if isinstance(algorithm, PairwiseBAI) and isinstance(now, LeaderBetting) and by_pairs:
+        return replace(algorithm, comparison=Betting(now.bounds, pool=now.pool))
+    return algorithm
+
+
+def _check_min_rounds(options: Options, min_rounds: int) -> None:
+    """Refuse a first look where the test has none."""
+    check_count("min_rounds", min_rounds, least=2)
+    test = None if options.comparison is None else described(options.comparison)
+    if test is None and options.criterion == "wins":
+        test = "criterion='wins'"
+    elif test is None and options.bounds is not None:
+        test = "the test for scores in bounds"
+    if test is not None:
+        raise ValueError(f"min_rounds is a setting of StudentMixture, got {min_rounds} with {test}")
+
+
+def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
+    """The algorithm, if nothing that was given beside it says otherwise."""
+    check_algorithm(algorithm)
+    inside = getattr(algorithm, "comparison", None)
+    if options.comparison is not None and options.comparison != inside:
+        raise ValueError(
+            f"comparison={described(options.comparison)} is given together with algorithm={described(algorithm)}: "
+            "leave algorithm out, or make the comparison one of its settings"
+        )
+    owners = {"delta": algorithm, "epsilon": algorithm, "indifference_zone": algorithm, "min_rounds": inside}
+    for name, owner in owners.items():
+        given, own = getattr(options, name), getattr(owner, name, getattr(algorithm, name, None))
+        if given is not None and not (is_real(given) and given == own):
+            if own is None:
+                raise ValueError(
+                    f"{described(algorithm)} has no setting {name}, got {name}={described(given)} together with it"
+                )
+            raise ValueError(
+                f"{name} is {described(given)} here and {described(own)} in {described(algorithm)}: "
+                "give it in one place"
+            )
+    return algorithm
+
+
+def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSettings:
+    """The settings of a race on these items."""
+    check_flag("lower_is_better", options.lower_is_better)
+    ahead = options.usual_in_flight if options.rounds_in_flight is None else options.rounds_in_flight
+    budget = options.max_evaluations
+    return RaceSettings(
+        algorithm=choose_algorithm(_in_units(options, items), items.n_rounds),
+        lower_is_better=bool(options.lower_is_better),
+        max_evaluations=None if budget is None else check_count("max_evaluations", budget, most=LONGEST),
+        rounds_in_flight=check_in_flight(ahead),
+        on_error=options.on_error,
+        seed=int(options.seed),
+        items=items.kind,
+        n_items=items.n_items,
+        items_digest=items.digest,
+        arms_digest=arms_digest,
+        own_range=options.own_range,
+        group_sizes=items.sizes,
+        hashed_seeds=items.kind == "seeds",
+    )
+
+
+def _in_units(options: Options, items: Items) -> Options:
+    """Epsilon and the zone in the units of the game, which `unit_of` explains."""
+    sizes = items.sizes
+    if sizes is None or options.algorithm is not None:
+        return options
+    promise = choose_algorithm(options, items.n_rounds).start(2).guarantee
+    if promise.pool is None or promise.criterion == "wins":  # groups count the same
+        return options
+    share = sum(sizes) / (max(sizes) * len(sizes))
+    epsilon, zone = options.epsilon, options.indifference_zone
+    return replace(
+        options,
+        epsilon=None if epsilon is None else epsilon * share,
+        indifference_zone=None if zone is None else zone * share,
+    )
+
+
+def _check_target(target: Target, game: Game, settings: RaceSettings) -> None:
+    """Refuse a target that these items cannot have, or that the test is not about."""
+    check_choice("target", target, get_args(Target))
+    if target == target_of(settings, game.guarantee):
+        return
+    if settings.n_items is None:
+        raise ValueError("target='items' needs a list of items: a stream and fresh seeds have no end")
+    if settings.items == "drawn":
+        raise ValueError(
+            "items drawn with replacement, as times of programs are unless replace=False is given, say nothing about "
+            "a population: give replace=False, or leave target='population' out"
+        )
+    if target == "population":
+        raise ValueError(
+            f"target='population' does not fit {described(settings.algorithm)}, which is for a pool of items"
+        )
+    raise ValueError(
+        "target='items' needs bounds=(low, high) or criterion='wins', and a comparison that can use the number of "
+        "items: without them the items can only be taken as a sample"
+    )
+
+
+def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
+    """Refuse bounds, a target or a criterion that the test is not about."""
+    test = getattr(settings.algorithm, "comparison", settings.algorithm)
+    if given.bounds is not None and check_bounds(given.bounds) != game.bounds:
+        own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
+        raise ValueError(
+            f"bounds={_interval(given.bounds)} do not fit {described(test)}, which {own}: leave one of the two out"
+        )
+    if given.criterion is not None and given.criterion != game.guarantee.criterion:
+        raise ValueError(
+            f"criterion={described(given.criterion)} does not fit {described(test)}: leave one of the two out"
+        )
+    if given.target is not None:
+        _check_target(given.target, game, settings)
+
+
+def start_chosen_game(settings: RaceSettings, n_arms: int, given: Options) -> Game:
+    """The game of a race that a user begins; refuses options that do not fit its algorithm."""
+    _check_given(given, settings.algorithm.start(n_arms), settings)
+    return start_game(settings, n_arms)
+
+
+def as_begun(settings: RaceSettings, stored: Mapping[str, Any], given: Options) -> RaceSettings:
+    """The settings of a race that is continued; where nothing was given, its rounds in flight and its test stay."""
+    if given.rounds_in_flight is None:
+        settings = replace(settings, rounds_in_flight=stored["rounds_in_flight"])
+    if given.comparison is None and given.algorithm is None:
+        settings = replace(settings, algorithm=as_chosen_then(settings.algorithm, stored["algorithm"]))
+    if settings.items == "drawn" and stored["items"] == "stream":  # as it was called in earlier files
+        settings = replace(settings, items="stream", n_items=None, items_digest=None)
+    return replace(settings, algorithm=as_written(settings.algorithm, stored["algorithm"]))

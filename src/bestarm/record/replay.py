@@ -1,0 +1,207 @@
+"""A record played again: ``settings + record -> game after round r``.
+
+Resuming is a replay and then going on, loading is a replay, a recorded table is raced by playing it, and the lead over
+time, intervals and regret bounds are read off replays.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestarm.algorithms import EliminationGame, Game
+from bestarm.errors import StoreError
+from bestarm.record.record import Record
+from bestarm.record.settings import RaceSettings
+from bestarm.sources.items import LONGEST_TEXT
+
+BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
+CELLS = 2**20  # of such a table, at most
+Failures = Mapping[int, Mapping[int, str]]  # by round and arm: who failed and has no score
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An arm that was disqualified: in which round, and why."""
+
+    arm: int
+    round: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A round in which nobody who may be the best could be evaluated: on which item, and the first failure.
+
+    It says nothing about any arm, so nobody is disqualified for it: the race ends undecided, and when it is continued
+    the round is evaluated again.
+    """
+
+    round: int
+    item: str
+    failure: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a game takes scores: more is better, and a round counts by its weight, at most 1, where rounds have one."""
+
+    lower_is_better: bool = False
+    weights: NDArray[np.float64] | None = None
+
+    def rewards(
+        self, scores: NDArray[np.float64], bounds: tuple[float, float] | None, first: int
+    ) -> NDArray[np.float64]:
+        """The rewards of rounds from the first on, one row per round, or of one round.
+
+        Bounded scores are reflected within their bounds, and weighed down towards the lower one.
+        """
+        low, high = bounds or (0.0, 0.0)
+        if self.lower_is_better:
+            scores = -scores if bounds is None else np.clip(low + high - scores, low, high)
+        if self.weights is None:
+            return scores
+        if scores.ndim == 1:
+            return np.asarray(low + self.weights[first - 1] * (scores - low))
+        return np.asarray(low + self.weights[first - 1 : first - 1 + len(scores), None] * (scores - low))
+
+
+def reading_of(settings: RaceSettings, game: Game) -> Reading:
+    """How the game of a race takes scores: the mean over all items of a pool weighs groups by their sizes."""
+    promise = game.guarantee
+    sizes = settings.group_sizes if promise.pool is not None and promise.criterion == "mean" else None
+    weights = None if sizes is None else np.array(sizes) / max(sizes)
+    return Reading(settings.lower_is_better, weights)
+
+
+def tell_round(
+    game: Game, arms: list[int], scores: NDArray[np.float64], reading: Reading, gone: Set[int] = frozenset()
+) -> None:
+    """Tell a game a round that was asked earlier: those of its arms that the game still wants.
+
+    A game that does not shrink is told all of them, but for those that are ``gone``, disqualified.
+    """
+    told = reading.rewards(scores, game.bounds, game.n_rounds + 1)
+    wanted = game.ask().tolist() if game.shrinks else [arm for arm in arms if arm not in gone]
+    if wanted != arms:
+        places = {arm: place for place, arm in enumerate(arms)}
+        if missing := [arm for arm in wanted if arm not in places]:
+            raise StoreError(f"it is damaged: scores of arm {missing[0]} are missing")
+        told = told[[places[arm] for arm in wanted]]
+    if game.shrinks:
+        game.tell(told)
+    elif wanted:
+        game.tell(told, wanted)
+    else:
+        raise StoreError(f"it is damaged: it goes on after round {game.n_rounds + 1}, in which nobody was evaluated")
+
+
+def nobody_left(game: Game, asked: list[int], failures: Mapping[int, str], gone: Set[int]) -> bool:
+    """Whether the failures of a round leave no candidate, or nobody of whom the game could be told."""
+    if failures and set(game.candidates) <= set(failures):
+        return True
+    return not game.shrinks and all(arm in failures or arm in gone for arm in asked)
+
+
+def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:
+    """Take out the arms that failed in a round, before it is absorbed.
+
+    Arms that were already out do not matter: they were asked while others were in flight.
+    """
+    if failures and not game.finished and set(game.candidates) <= set(failures):
+        raise StoreError(f"it is damaged: it goes on after round {number}, in which all candidates failed")
+    out = []
+    for arm, text in sorted(failures.items()):
+        if not game.finished and arm in game.ask():
+            game.disqualify(arm)
+            out.append(Failure(arm, number, text))
+    return out
+
+
+def replay(game: Game, record: Record, failures: Failures, last: int, reading: Reading) -> list[Failure]:
+    """Play a game from where it stands through the rounds of a record up to the last; returns who was disqualified.
+
+    The game may have other rules than the race had; it must want no more than was scored.
+    """
+    out: list[Failure] = []
+    gone = {arm for number in failures if number <= game.n_rounds for arm in failures[number]}
+    for number in [*sorted(number for number in failures if game.n_rounds < number <= last), last + 1]:
+        _play(game, record, number - 1, reading, gone)
+        if number <= last:
+            out += disqualify(game, number, failures[number])
+            gone |= set(failures[number])
+    return out
+
+
+def _play(game: Game, record: Record, last: int, reading: Reading, gone: Set[int]) -> None:
+    """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
+    blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
+    together = max(1, min(BLOCK, CELLS // game.n_arms))
+    while game.n_rounds < last and not game.finished:
+        first = game.n_rounds + 1
+        if game.shrinks:
+            scores = record.dense(first, min(last, first + together - 1), game.n_arms, blank)
+            game.play(reading.rewards(scores, game.bounds, first))
+            if game.n_queries > record.n_rows(game.n_rounds):  # a file may promise rounds that it does not hold
+                raise StoreError("it is damaged: scores are missing")
+        else:
+            tell_round(game, record.arms(first), record.scores(first), reading, gone)
+
+
+def replay_given(game: EliminationGame, record: Record, failures: Failures, reading: Reading) -> None:
+    """Play another game on the same record, *the arms of each round given*.
+
+    What would these rules say on the same data? An arm that the race dropped is not queried from there on and stays a
+    candidate, unless the rules had beaten it by then. The arms of a round depend on the rounds before it alone, so
+    tests that hold at all times, whoever is queried, stay valid.
+    """
+    for last, arms in _stretches(record):
+        if last <= game.n_rounds:
+            continue
+        if not game.finished:
+            game.keep_only(arms)
+        replay(game, record, failures, last, reading)
+
+
+def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
+    """Rounds with the same arms in a row: the last of them, and the arms, which must only ever become fewer."""
+    begun = 1
+    for number in [*record.changes(), record.n_rounds + 1] if record.n_rounds else ():
+        standing = record.arms(begun)
+        if number <= record.n_rounds and not set(record.arms(number)) < set(standing):
+            raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
+        yield number - 1, standing
+        begun = number
+
+
+def at_rest(game: Game) -> Game:
+    """A game that is not played further, without what only that would need."""
+    if isinstance(game, EliminationGame):
+        game.evidence.rest()
+    return game
+
+
+def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:
+    """Race on scores that are all there already, one row per round, to the end or until the budget is spent.
+
+    The record of what was asked for.
+    """
+    budget = settings.max_evaluations
+    told = reading_of(settings, game).rewards(scores, game.bounds, 1)
+    if game.shrinks and budget is None:
+        used = game.play(told)
+        return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
+    record, spent = Record(), 0
+    for row, reward, item in zip(scores, told, items, strict=True):
+        if game.finished:
+            break
+        asked = game.ask()
+        spent += asked.size * settings.size_of(record.n_rounds + 1)
+        if budget is not None and spent > budget:
+            break
+        first = record.open(item[:LONGEST_TEXT], asked.tolist())
+        for place, arm in enumerate(asked.tolist(), start=first):
+            record.fill(place, float(row[arm]))
+        game.tell(reward[asked])
+    return record

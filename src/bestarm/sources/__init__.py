@@ -1,0 +1,1 @@
+"""What users bring: arms, items, tables and programs, read and validated."""

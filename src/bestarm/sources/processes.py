@@ -1,0 +1,375 @@
+"""The one place that starts and ends programs."""
+
+import _thread
+import atexit
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import IO, NamedTuple, cast
+from uuid import uuid4
+
+# The list is its standard input, one program a line. A shell names descriptors by one digit, so the pipe is its output.
+GUARD = r"""trap '' HUP INT TERM
+read closed <&1
+while read group output mark; do
+    case "$group" in
+    "") ;;
+    starting)
+        cd /proc || continue
+        {
+            ls -l [0-9]*/fd/1 | sed -n "s|.* \([0-9]*\)/fd/1 -> pipe:.$output.$|\1|p"
+            grep -lF "$mark" [0-9]*/environ | sed "s|/.*||"
+        } | while read number; do kill -s KILL -- "-$number" "$number"; done ;;
+    *) kill -s KILL -- "-$group" ;;
+    esac
+done
+"""
+WIDTH = 64  # bytes of a line of the list
+MARK = "BESTARM_PROGRAM"  # in the environment of programs
+
+
+class Lifeline:
+    """The guard of this process, and the list of the groups that it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._list, self._held = -1, -1  # file descriptors
+        self._programs: list[str] = []  # the lines of the list; some are empty
+
+    def prepare(self) -> None:
+        """Start the guard, if it does not run yet or somebody ended it."""
+        with self._lock:
+            if self._guard is not None and self._guard.poll() is None:
+                return
+            shell = shutil.which("sh") if hasattr(os, "killpg") else None
+            if shell is not None:
+                self._start(shell)
+
+    def _start(self, shell: str) -> None:
+        if self._guard is None:
+            self._list = _shared_file()
+        else:
+            os.close(self._held)
+        ended, self._held = os.pipe()
+        try:
+            self._guard = subprocess.Popen(  # noqa: S603 - the words are those above
+                [shell, "-c", GUARD],
+                stdin=self._list,
+                stdout=ended,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C in a terminal does not reach it
+                cwd="/",
+            )
+        finally:
+            os.close(ended)
+
+    def announce(self, output: int, mark: str) -> str:
+        """From now on a program with this output and mark ends with this process; its name on the list."""
+        program = f"starting {os.fstat(output).st_ino} {mark}"
+        self.rename("", program)
+        return program
+
+    def rename(self, before: str, program: str) -> None:
+        """Put a program on the list by its group, in place of what it was announced by; or "" when it has ended.
+
+        The number of its group may soon be somebody else's then.
+        """
+        with self._lock:
+            if self._guard is None:
+                return
+            if before not in self._programs:
+                self._programs.append(before)
+            line = self._programs.index(before)
+            self._programs[line] = program
+            os.pwrite(self._list, f"{program:<{WIDTH - 1}}\n".encode(), line * WIDTH)
+
+    def close(self) -> None:
+        """Let the guard end what is still on the list, and then itself."""
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            os.close(self._held)
+            os.close(self._list)
+            with suppress(subprocess.TimeoutExpired):
+                guard.wait(1.0)
+
+    def forget(self) -> None:
+        """In a copy of this process: the guard and the list belong to the original."""
+        if self._guard is not None:
+            self._guard.returncode = 0  # not a child of the copy, so not one to wait for
+            os.close(self._held)
+            os.close(self._list)
+        self.__init__()  # type: ignore[misc]
+
+
+def _shared_file() -> int:
+    """A file without a name."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("bestarm-programs")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+LIFELINE = Lifeline()
+atexit.register(LIFELINE.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=LIFELINE.forget)
+KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at least
+CHUNK = 64 * 1024  # bytes read at once
+LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
+FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program, where the system does not tell its end
+LOOK_UP = 0.1  # seconds: Ctrl-C as a wait begins does not end it, and on Windows it never does
+PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
+DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
+POSIX = os.name == "posix"
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no groups to send it to
+# Whoever sends one of these to a program may be about to end this process too, as the end of a login does.
+ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDED_BY_SOMEBODY = {code for number in ENDINGS for code in (-number, 128 + number)}  # shells exit with 128 + number
+MOMENTS = 3  # of LOOK_UP, in which this process should get it as well
+LATE = "it took longer than"
+HELD = "it ended, but something that it started kept its output open for longer than"
+
+
+class Ended(NamedTuple):
+    """A program that has ended: how, after how long, and the end of what it printed."""
+
+    returncode: int  # minus the number of the signal that ended it
+    seconds: float
+    printed: bytes
+    cut: bool  # whether more was printed before
+    complained: bytes  # on standard error
+    late: str = ""  # LATE or HELD if the time was over
+
+
+def run_program(words: Sequence[str], timeout: float, folder: str | None, whole_output: bool = True) -> Ended:
+    """Run a program to its end. Whatever cuts the wait short ends it, with all of its group, and is raised then.
+
+    Without ``whole_output`` it is done when it has exited, whatever it leaves behind: its time is what is wanted.
+    """
+    run = _Run(words, timeout, folder, whole_output)
+    try:
+        _thread.start_new_thread(run.work, ())
+        while not run.over.acquire(timeout=LOOK_UP):
+            pass
+    finally:
+        os.close(run.held)
+        run.wait_for_the_end()
+    if run.error is not None:
+        raise run.error
+    if run.ended.returncode in ENDED_BY_SOMEBODY:
+        for _ in range(MOMENTS):
+            time.sleep(LOOK_UP)  # if the race is interrupted too, that is raised here: the program did not fail
+    return run.ended
+
+
+@dataclass
+class _Run:
+    """A program, as its thread and whoever waits for it see it."""
+
+    words: Sequence[str]
+    timeout: float
+    folder: str | None
+    whole_output: bool
+    begun: threading.Lock = field(default_factory=threading.Lock)  # taken by the thread, or else nothing is started
+    over: threading.Lock = field(default_factory=threading.Lock)  # released by the thread as the last it does
+    is_over: bool = False
+    ended: Ended = field(init=False)
+    error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        self.over.acquire()
+        self.watched, self.held = os.pipe()
+
+    def work(self) -> None:
+        """Run the program: what the thread does."""
+        if not self.begun.acquire(blocking=False):
+            return
+        try:
+            self.ended = self._run()
+        except Exception as error:  # raised where it is waited for
+            self.error = error
+        finally:
+            self.is_over = True
+            self.over.release()
+
+    def wait_for_the_end(self) -> None:
+        """Wait until nothing runs any more; a further Ctrl-C adds nothing to the one that is being raised."""
+        never_begun = self.begun.acquire(blocking=False)
+        while not never_begun and not self.is_over:
+            with suppress(KeyboardInterrupt):
+                self.over.acquire()
+        os.close(self.watched)
+
+    def _run(self) -> Ended:
+        LIFELINE.prepare()
+        begun = time.perf_counter()
+        process, output, announced = self._start()
+        try:
+            LIFELINE.rename(announced, str(process.pid))
+            printed, complained = Tail(output), Tail(process.stderr)
+            follow = _follow if POSIX else _follow_with_threads
+            late = follow(process, [printed, complained], begun + self.timeout, self.watched, self.whole_output)
+            seconds = time.perf_counter() - begun
+        finally:
+            _end(process)
+        returncode = -9 if process.returncode is None else process.returncode
+        return Ended(returncode, seconds, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], IO[bytes], str]:
+        """Start the program: its output, and its name on the list of the lifeline, where it is already."""
+        mark = uuid4().hex
+        reading, writing = os.pipe()
+        with ExitStack() as unless_it_starts, os.fdopen(writing, "wb", buffering=0):
+            output = unless_it_starts.enter_context(os.fdopen(reading, "rb", buffering=0))
+            announced = LIFELINE.announce(writing, mark)
+            unless_it_starts.callback(LIFELINE.rename, announced, "")
+            process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=self.folder,
+                env={**os.environ, MARK: mark},
+                start_new_session=True,
+            )
+            unless_it_starts.pop_all()
+        return process, output, announced
+
+
+class Tail:
+    """The end of what comes through a pipe, however much it is."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        self.pipe = cast(IO[bytes], pipe)  # None only of programs that were given none
+        self.kept = bytearray()
+        self.cut = False
+
+    def read(self) -> bool:
+        """Take what there is, or wait for it; False at the end."""
+        chunk = os.read(self.pipe.fileno(), CHUNK)
+        self.kept += chunk
+        if len(self.kept) > KEPT + CHUNK:
+            del self.kept[:-KEPT]
+            self.cut = True
+        return bool(chunk)
+
+    def read_all(self) -> None:
+        """Take everything."""
+        with self.pipe:
+            while self.read():
+                pass
+
+
+def _follow(
+    process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
+) -> str:
+    """Read until a program is done, its time is over or nobody waits for it; says what was late, if something was."""
+    exited = _exit_descriptor(process)
+    running, look = True, FIRST_LOOK
+    try:
+        with selectors.DefaultSelector() as sources:
+            reading = {tail.pipe.fileno(): tail for tail in tails}
+            for source in [watched, *reading, *([] if exited is None else [exited])]:
+                sources.register(source, selectors.EVENT_READ)
+            while running or (reading and whole_output):
+                left = min(deadline - time.perf_counter(), LONGEST_WAIT)
+                if left <= 0:
+                    return LATE if running else HELD
+                untold = exited is None and not (reading and whole_output)
+                for ready, _ in sources.select(min(left, look) if untold else left):
+                    if ready.fd == watched:
+                        return ""
+                    if ready.fd == exited:
+                        running = False
+                    elif reading[ready.fd].read():
+                        continue
+                    else:
+                        del reading[ready.fd]
+                    sources.unregister(ready.fd)
+                if untold:
+                    running, look = process.poll() is None, min(2 * look, LONGEST_LOOK)
+            _take_what_is_there(sources, reading)
+            return ""
+    finally:
+        for tail in tails:
+            tail.pipe.close()
+        if exited is not None:
+            os.close(exited)
+
+
+def _take_what_is_there(sources: selectors.BaseSelector, reading: Mapping[int, Tail]) -> None:
+    """Take what a program had printed when it ended: its last words may say why it failed."""
+    for ready, _ in sources.select(0):
+        if ready.fd in reading:
+            reading[ready.fd].read()
+
+
+def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
+    """What can be waited for together with pipes and is ready when a program has exited, where the system has it."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(process.pid)
+    except OSError:  # an old kernel, or a sandbox
+        return None
+
+
+def _follow_with_threads(
+    process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
+) -> str:
+    """The same where pipes cannot be waited for together: a thread reads each of them, and one watches."""
+    readers = [threading.Thread(target=tail.read_all, daemon=True) for tail in tails]
+    let_go = threading.Event()
+    for thread in [*readers, threading.Thread(target=_kill_when_closed, args=(process, watched, let_go), daemon=True)]:
+        thread.start()
+    try:
+        process.wait(deadline - time.perf_counter())
+    except subprocess.TimeoutExpired:
+        return LATE
+    while any(reader.is_alive() for reader in readers) and not let_go.is_set():
+        if time.perf_counter() > deadline:
+            return HELD
+        for reader in readers:
+            reader.join(LONGEST_LOOK)
+    return ""
+
+
+def _kill_when_closed(process: subprocess.Popen[bytes], watched: int, let_go: threading.Event) -> None:
+    os.read(watched, 1)
+    let_go.set()
+    process.kill()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a program and its group, and wait until it is gone."""
+    group = process.pid
+    if not POSIX:
+        process.kill()
+    _send(group, KILL)
+    LIFELINE.rename(str(group), "")  # while its number is taken: once it is waited for that may be somebody else's
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE)
+    given_up = time.perf_counter() + DYING
+    while _send(group, 0) and time.perf_counter() < given_up:
+        time.sleep(0.001)
+
+
+def _send(group: int, number: int) -> bool:
+    """Send a signal to a group; whether there is one that can be sent to."""
+    if not POSIX:
+        return False
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):  # nobody is left, or they run as another user
+        return False
+    return True

@@ -1,0 +1,263 @@
+"""Programs that give a score: run without a shell, with a timeout, and what they print read."""
+
+import re
+import shlex
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Literal, get_args
+
+from bestarm.checks import check_choice, check_timeout
+from bestarm.errors import BestarmError
+from bestarm.sources.items import full_text
+from bestarm.sources.processes import KEPT, Ended, run_program
+from bestarm.text import described, repeated, short
+
+
+class PlainError(BestarmError):
+    """A failure whose text says it all."""
+
+
+class ScoredError(PlainError):
+    """A failure that is a score all the same, such as a time-out: it is not tried again."""
+
+    def __init__(self, text: str, score: float) -> None:
+        super().__init__(text)
+        self.score = score
+
+
+class Stops:
+    """How often this process went on after it was stopped, as far as it is counted."""
+
+    count = 0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count from now on; only the main thread of a program can."""
+        before = self._count()
+        try:
+            yield
+        finally:
+            if before is not None:
+                signal.signal(signal.SIGCONT, before)
+
+    def _count(self) -> "signal._HANDLER":
+        """Handle SIGCONT, where that can be done and undone: what handled it before, or None."""
+        before = signal.getsignal(signal.SIGCONT) if hasattr(signal, "SIGCONT") else None  # not on Windows
+
+        def goes_on(number: int, frame: FrameType | None) -> None:
+            self.count += 1
+            if callable(before):
+                before(number, frame)
+
+        if before is None:
+            return None
+        try:
+            return signal.signal(signal.SIGCONT, goes_on)
+        except ValueError:  # not the main thread of the main interpreter
+            return None
+
+
+STOPS = Stops()
+Measured = Literal["time", "stdout"]
+PLACE = "{item}"
+TIMEOUT = 60.0
+TAIL = 200  # characters of what a program printed that an error shows
+CONTEXT = 1000  # characters at the beginning of an output that was cut: what stands there may be part of a number
+# A number is not glued to a word, to another number or to what may be a minus. Where commas may belong to it, as in
+# "1,5", "1,234" and "1.234,5", it is unclear; "1,2,3", "0.5,7" and "a,5" can only be lists. Nothing that was taken is
+# given back: repetitions of characters are possessive, and after other parts stands that they do not follow once more
+# (possessive groups are broken in Python 3.11.0 to 3.11.2). So the time is proportional to the length of the text.
+SEPARATOR = r"[,'’\u2009\u00a0\u202f]"
+EXPONENT = r"[eE][-+\u2212]?[0-9]"
+NUMBER = re.compile(
+    rf"""
+    (?<! [\w.+\-\u2010-\u2013\u2212\ufe63\uff0d] )
+    (?:
+        (?<! [0-9.]{SEPARATOR} )
+        (?P<unclear>
+            [-+\u2212]?
+            (?: [0-9]++,[0-9]++
+              | [1-9][0-9]{{0,2}} (?: {SEPARATOR}[0-9]{{3}} (?![0-9]) )+ (?! {SEPARATOR}[0-9]{{3}} (?![0-9]) )
+                (?: \.[0-9]*+ | (?!\.) )
+              | [1-9][0-9]{{0,2}} (?: \.[0-9]{{3}} (?![0-9]) )+ ,[0-9]++
+            )
+            (?! [.,]?[0-9] )
+            (?: {EXPONENT}++ | (?!{EXPONENT}) )
+        )
+        (?P<unit> \w* )
+    |
+        (?P<plain>
+            [-+\u2212]?
+            (?: [0-9]++ (?: \.(?!\.)[0-9]*+ | (?! \.(?!\.) ) ) | \.[0-9]++ )
+            (?: {EXPONENT}++ | (?!{EXPONENT}) )
+        )
+        (?! \w | \.\w )
+    )
+    """,
+    re.VERBOSE,
+)
+
+
+class CommandError(PlainError):
+    """A program that did not give a score, and why."""
+
+
+class TimedOutError(CommandError, ScoredError):
+    """A program whose time is the score, and that reached its time-out: it counts as that."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program and its arguments, in which ``{item}`` stands for the item; no shell is involved."""
+
+    words: tuple[str, ...]
+    score: Measured
+    timeout: float
+    folder: str | None = None  # where it runs
+
+    def __call__(self, item: Any) -> float:
+        """Run on an item; its wall time in seconds, or the last number it printed."""
+        text = full_text(item)
+        words = [word.replace(PLACE, text) for word in self.words]
+        if any("\0" in word for word in words):
+            raise CommandError("no argument of a program can hold a NUL character, and this item does")
+        try:
+            ended = self._run(words)
+        except (OSError, ValueError) as error:
+            raise CommandError(_not_run(words[0], self.folder, error)) from error
+        if ended.late:
+            why = f"{ended.late} the timeout of {self.timeout:g} seconds"
+            raise TimedOutError(why, self.timeout) if self.score == "time" else CommandError(why)
+        if ended.returncode != 0:
+            raise CommandError(f"{_how(ended.returncode)}{_tail(ended.complained)}")
+        if self.score == "stdout":
+            return last_number(ended.printed, ended.cut)
+        return min(ended.seconds, self.timeout)  # nobody is slower than those that were killed
+
+    def _run(self, words: Sequence[str]) -> Ended:
+        """Run it, and again if its time is wanted, or was over, and this process was stopped meanwhile."""
+        while True:
+            stops = STOPS.count
+            ended = run_program(words, self.timeout, self.folder, whole_output=self.score == "stdout")
+            if stops == STOPS.count or (self.score == "stdout" and not ended.late):
+                return ended
+
+
+def _not_run(program: str, folder: str | None, error: Exception) -> str:
+    """Why a program was not run."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and folder is not None and error.filename == folder:
+        return f"there is no folder {short(folder)!r} to run it in"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no program {short(program)!r}"
+    return f"{short(program)!r} cannot be run: {error}"
+
+
+def _how(returncode: int) -> str:
+    """How a program ended that did not succeed."""
+    if returncode >= 0:
+        return f"exit code {returncode}"
+    known = {number.value: number.name for number in signal.Signals}
+    return f"it was ended by signal {known.get(-returncode, -returncode)}"
+
+
+def last_number(printed: bytes, cut: bool = False) -> float:
+    """The last number in what a program printed, or in the end of that, if it was cut.
+
+    Numbers have a decimal point and no separators of thousands: what can be read in two ways is refused.
+    """
+    numbers = NUMBER.finditer(printed.decode("utf-8", "replace"), CONTEXT if cut else 0)
+    last = None
+    for number in numbers:
+        if not number["unit"]:
+            last = number
+    if last is None:
+        where = f" in the last {KEPT // 1024} kB" if cut else ""
+        raise CommandError(f"it printed no number{where}{_tail(printed)}")
+    if last["unclear"]:
+        raise CommandError(
+            f"it printed {short(last['unclear'])!r}, which can be read as one number or several: print numbers with a "
+            "decimal point, without separators of thousands, and with spaces between them"
+        )
+    return float(last["plain"].replace("\u2212", "-"))
+
+
+def _tail(printed: bytes) -> str:
+    text = " ".join(printed.decode("utf-8", "replace").split())[-TAIL:]
+    return f" ({text})" if text else ""
+
+
+def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str | None:
+    """What is measured in another way than when a race began, in words, or None.
+
+    Times are counted up to the time-out, so it belongs to the score; files of earlier versions may not hold it.
+    """
+    before, now = before or {}, now or {}
+    if before.get("score") != now.get("score"):
+        return (
+            f"score was {described(before.get('score'))} when the race began and is {described(now.get('score'))} now"
+        )
+    if now.get("score") == "time" and before.get("timeout", now.get("timeout")) != now.get("timeout"):
+        return (
+            f"timeout was {described(before['timeout'])} when the race began and is {described(now.get('timeout'))} now"
+        )
+    return None
+
+
+def _named_alike(commands: Iterable[Any]) -> dict[str, str]:
+    """Commands that are their own names."""
+    given = list(commands) if isinstance(commands, Iterable) else [commands]
+    for command in given:
+        if not isinstance(command, str):
+            rule = "commands must be texts, or a mapping of names to texts or to lists of words"
+            raise TypeError(f"{rule}, got {described(command)}")
+    if (twice := repeated(given)) is not None:
+        raise ValueError(f"commands must be different, but {described(twice)} appears more than once")
+    return {command: command for command in given}
+
+
+def _words(name: str, command: Any) -> tuple[str, ...]:
+    """A command split into words as a shell would do it, unless it is given in words."""
+    if isinstance(command, str):
+        try:
+            return tuple(shlex.split(command))
+        except ValueError as error:
+            raise ValueError(f"the command {described(command)} cannot be split into words: {error}") from error
+    words = tuple(command) if isinstance(command, Iterable) else (command,)
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"the command {described(name)} must be a text or a list of words, got {described(word)}")
+    return words
+
+
+Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured, and how programs are run."""
+
+    score: Measured = "time"
+    timeout: float = TIMEOUT
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("score", self.score, get_args(Measured))
+        check_timeout("timeout", self.timeout)
+
+    def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
+        """The commands by name, split into words as a shell would, without any other shell features."""
+        if isinstance(commands, str):
+            raise ValueError(f"commands must be a sequence of commands, got the string {described(commands)}")
+        named = dict(commands) if isinstance(commands, Mapping) else _named_alike(commands)
+        return {name: self._command(name, command, with_items) for name, command in named.items()}
+
+    def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
+        words = _words(name, command)
+        if not words:
+            raise ValueError("a command must name a program, got an empty one")
+        if with_items and not any(PLACE in word for word in words):
+            raise ValueError(f"the command {described(name)} has no {PLACE} in it: the items would make no difference")
+        return Command(words, self.score, float(self.timeout), self.folder)

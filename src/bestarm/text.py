@@ -1,0 +1,253 @@
+"""Text: the user's objects by name, and whatever comes from outside made safe to show."""
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+Target = Literal["name", "path", "failure", "message", "page", "terminal", "json", "csv"]
+
+
+class _Rule(NamedTuple):
+    """How a target wants a text."""
+
+    lines: bool  # it may have several
+    longest: int | None  # characters; what is longer loses its middle
+
+
+RULES: dict[Target, _Rule] = {
+    "name": _Rule(lines=False, longest=200),  # of an arm or an item, within a sentence or a table
+    "path": _Rule(lines=False, longest=250),  # two of them fit into a sentence
+    "failure": _Rule(lines=True, longest=500),  # when it is made, before it is stored
+    "message": _Rule(lines=True, longest=2000),  # an error, a warning, a remark
+    "page": _Rule(lines=True, longest=5000),  # a sentence, a cell, the points of a curve; the template escapes markup
+    "terminal": _Rule(lines=True, longest=None),  # anything; its parts are as short as they should be
+    "json": _Rule(lines=True, longest=None),  # a whole document, which stays the same document
+    "csv": _Rule(lines=False, longest=None),  # a cell
+}
+# All of the categories Cc, Cf, Cs, Zl and Zp, and no characters (U+FFFE), but for the joiners and for Arabic, Syriac
+# and Kaithi signs that are seen.
+CONTROLS = (
+    "\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
+    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
+# Letters, marks and symbols that are not seen: the others of Unicode's Default_Ignorable_Code_Point, which Python does
+# not know, and those that are drawn as nothing (a blank of Braille, a filler of Khitan, a note without its head).
+UNSEEN = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+)
+JOINERS, SELECTORS = "\u200c\u200d", "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+HIDDEN = f"{CONTROLS}{UNSEEN}{JOINERS}{SELECTORS}"
+STEERING = re.compile(f"[{HIDDEN}]")
+# No Latin letter needs a joiner: it only makes two names look the same.
+ATTACHED = re.compile(
+    rf"([^\s{HIDDEN}][{SELECTORS}]|[^\s\x00-\x7f{HIDDEN}][{JOINERS}]|[^\s{HIDDEN}][{SELECTORS}][{JOINERS}])\Z"
+)
+MOST_MARKS = 8  # on one letter; more of them run over the lines above and below
+FOREIGN = re.compile(rf"[^\x00-\x7f]{{{MOST_MARKS + 1}}}")
+SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
+LINE_ENDS = re.compile(r"\s*\n\s*")  # of an array as code, with the blanks that align its rows
+LONGEST_DESCRIPTION = 80
+FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
+
+
+def shown(text: str, target: Target) -> str:
+    """A text as its target may show it; what was shown once stays as it is."""
+    if target == "json":  # line breaks are between strings: those inside of them were escaped before
+        return STEERING.sub(lambda found: found[0] if found[0] == "\n" or _belongs(found) else _in_json(found), text)
+    rule = RULES[target]
+    said = text.replace("\r\n", "\n") if rule.lines else text
+    said = _escaped(said, rule) if rule.longest is None else _cut(said, rule, rule.longest)
+    return f"'{said}" if target == "csv" and FORMULA.match(said) and not _is_number(said) else said
+
+
+def storable(text: str) -> str:
+    """A text as a file in UTF-8 can hold it: bytes in names of files that are no letters become escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def cut_short(text: str, longest: int) -> str:
+    """The beginning of a text, on one line, for a message that holds more than this text."""
+    said = _escaped(text[: longest + 1], RULES["name"])
+    return said if len(said) <= longest else f"{said[: longest - 1]}…"
+
+
+def file_name(path: str | os.PathLike[str]) -> str:
+    """The path of a file or folder in a message."""
+    return shown(os.fspath(path), "path")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, without the path that the system adds to it: the message names that already."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def naming(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """An error of the system that names the path that was given, as it may be shown."""
+    return OSError(error.errno, reason_of(error), file_name(path))
+
+
+def described(value: Any) -> str:
+    """A value of the user's in a message: as code, on one line and short, also if it cannot say what it is."""
+    if isinstance(value, int) and abs(value) >= 10**30:  # thousands of digits cannot even be written
+        return f"a number of more than {30 if abs(value) < 10**100 else 100} digits"
+    return cut_short(LINE_ENDS.sub(" ", _text(repr, value)), LONGEST_DESCRIPTION)
+
+
+def said(value: Any) -> str:
+    """An object as its own text, in full, or that it has none."""
+    return _text(str, value)
+
+
+def _text(write: Callable[[Any], str], value: Any) -> str:
+    try:
+        return write(value)
+    except Exception as error:  # whatever a method of the user's does; a number too long; a list that holds itself
+        return f"<{type(value).__name__} without a text: {type(error).__name__}>"
+
+
+def _cut(text: str, rule: _Rule, longest: int) -> str:
+    """A text of at most so many characters: the beginning, how long it is and which it is, and the end.
+
+    The fingerprint tells texts apart that begin and end in the same way.
+    """
+    begins = _escaped(text[: longest + 1], rule)
+    if len(begins) <= longest:
+        return begins
+    fingerprint = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    note = f"… [{len(text):,} characters, {fingerprint}] …"
+    last = longest // 4
+    return begins[: longest - last - len(note)] + note + _escaped(text[-last:], rule)[-last:]
+
+
+def _escaped(text: str, rule: _Rule) -> str:
+    text = text.replace("\t", "    ") if rule.lines else text
+    text = _crowds().sub(_thinned, text) if FOREIGN.search(text) else text
+    kept = "\n" if rule.lines else ""
+    return STEERING.sub(lambda found: found[0] if found[0] == kept or _belongs(found) else _escape(found[0]), text)
+
+
+def _belongs(found: re.Match[str]) -> bool:
+    """Whether a sign that is not seen by itself is a joiner or a selector after a letter that it changes."""
+    return ATTACHED.search(found.string, max(0, found.start() - 2), found.end()) is not None
+
+
+@cache
+def _crowds() -> re.Pattern[str]:
+    """What may be more marks in a row than a letter has: above U+FFFF anything, as long classes of these are slow."""
+    marks = "".join(chr(k) for k in range(0x300, 0x10000) if _is_mark(chr(k)))
+    return re.compile(f"[{marks}\U00010000-\U0010ffff]{{{MOST_MARKS + 1},}}")
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Mn", "Me")
+
+
+def _thinned(found: re.Match[str]) -> str:
+    """The same with escapes for the marks that are too many."""
+    in_a_row, said = 0, []
+    for letter in found[0]:
+        in_a_row = in_a_row + 1 if _is_mark(letter) else 0
+        said.append(letter if in_a_row <= MOST_MARKS else _escape(letter))
+    return "".join(said)
+
+
+def _escape(letter: str) -> str:
+    number = ord(letter)
+    if number < 0x100:
+        return SHORT_ESCAPES.get(letter, f"\\x{number:02x}")
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _in_json(found: re.Match[str]) -> str:
+    """A character inside a string of JSON."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
+
+
+def in_ascii(document: str) -> str:
+    """The same document in JSON for a terminal that knows ASCII alone."""
+    return re.sub("[^\x00-\x7f]", _in_json, document)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def label_text(arm: Any) -> str:
+    """The name of an arm as it is, for files and comparisons; for functions and classes, their own name."""
+    name = arm if isinstance(arm, str) else getattr(arm, "__name__", None)
+    return storable(str(name if isinstance(name, str) else arm))  # texts that claim to be markup too
+
+
+def name_of(arm: Any) -> str:
+    """The name of an arm where people read it."""
+    return shown(label_text(arm), "name")
+
+
+FEW = 5  # names that a sentence holds
+LONGEST_LIST = 300  # characters
+
+
+def names(arms: Sequence[Any], last: str = "and") -> str:
+    """The arms in a sentence: all of them, or the first and how many more there are."""
+    return listed([name_of(arm) for arm in arms], last)
+
+
+def listed(parts: Sequence[str], last: str = "and") -> str:
+    """Some texts in a sentence: all of them, or the first and how many more there are."""
+    if len(parts) > FEW:
+        return f"{', '.join(parts[:FEW])} {last} {len(parts) - FEW} more"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def counted(n: int, what: str) -> str:
+    """A number with its noun: "1 round", "2,000 rounds"."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def short(text: str) -> str:
+    """A text that fits into a message."""
+    return cut_short(text, 80)
+
+
+def quoted(text: str) -> str:
+    """A text in quotes that fits into a message."""
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
+
+
+def legible(text: str) -> str:
+    """A name that fits into a message."""
+    return short(shown(text, "name"))
+
+
+def hashable(value: Any) -> bool:
+    """Whether something can be a key."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that appears a second time, if there is one."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first ten names, for a message that compares two lists."""
+    first = cut_short(", ".join(map(name_of, names[:10])), LONGEST_LIST)
+    return first + (f" and {len(names) - 10} more" if len(names) > 10 else "")
