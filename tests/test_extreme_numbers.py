@@ -163,7 +163,7 @@ def test_sets_are_refused_as_items(item: Any, stream: bool) -> None:
 
 def test_the_texts_of_other_items_do_not_depend_on_the_hash_seed() -> None:
     program = (
-        "from bestarm.inputs.items import full_text\n"
+        "from bestarm.sources.items import full_text\n"
         "print(full_text({'b': 1, 'a': (2, None)}), full_text(3.5), full_text(b'x'))"
     )
     said = {

@@ -13,17 +13,17 @@ import pytest
 import bestarm
 from bestarm.kernels.compiling import compiled
 
-# Each kernel is the smallest of its kind: `lucb` calls no other, `let_leave` and `all_within` are of base.py.
+# Each kernel is the smallest of its kind: `lucb` calls no other, `let_leave` and `all_within` are of rounds.py.
 SCRIPT = """
 import json
 import numpy as np
-import bestarm.board
+import bestarm.kernels.board as board_module
 from bestarm.kernels.rounds import all_within, let_leave_kernel as let_leave
 from bestarm.kernels.boundaries import lucb
 
-duel = bestarm.board.new_duel(2)
+duel = board_module.new_duel(2)
 lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), duel)
-board = bestarm.board.new_board(2)
+board = board_module.new_board(2)
 board.last_round[0], board.means[1] = 1, 2.0
 let_leave(board, 1)
 kernels = {"lucb": lucb, "let_leave": let_leave, "all_within": all_within}
@@ -135,7 +135,7 @@ def test_what_is_compiled_is_logged_and_what_was_kept_is_not(
     def one_more(x: int) -> int:
         return x + 1
 
-    with caplog.at_level("INFO", "bestarm.kernels.rounds"):
+    with caplog.at_level("INFO", "bestarm.kernels"):
         for _ in range(2):
             assert compiled(one_more)(1) == 2
     assert [record.message for record in caplog.records] == ["compiling one_more"]
@@ -144,7 +144,7 @@ def test_what_is_compiled_is_logged_and_what_was_kept_is_not(
 AT_ONCE = """
 import threading
 import numpy as np
-import bestarm.board
+import bestarm.kernels.board as board_module
 from bestarm.kernels.rounds import all_within, let_leave_kernel as let_leave
 from bestarm.kernels.boundaries import lucb
 
@@ -152,9 +152,9 @@ def one(k):
     gate.wait()
     try:
         if k % 2:
-            lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), bestarm.board.new_duel(2))
+            lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), board_module.new_duel(2))
         else:
-            let_leave(bestarm.board.new_board(2), 1)
+            let_leave(board_module.new_board(2), 1)
             all_within(np.array([[0.5]]), 0.0, 1.0)
         done.append(k)
     except Exception as error:

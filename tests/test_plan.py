@@ -409,7 +409,7 @@ def test_long_budgets_have_fewer_races(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(self, arms, races, seed, longest)
 
     monkeypatch.setattr(PlannedRace, "play", counted)
-    monkeypatch.setattr(leads, "WORK", 30_000)
+    monkeypatch.setattr(leads, "WORK_ON_LEADS", 30_000)
     for budget in (100, 300, 3000):
         found_leads(PlannedRace(PairwiseBAI()), gaussian(), None, budget, 0)
     assert set(played) == {200, 100, 20}

@@ -203,9 +203,7 @@ def test_promises_of_the_subjects_differ() -> None:
 
 def kernels() -> dict[str, Any]:
     """All functions that are compiled, by themselves or as a part of others."""
-    modules = [
-        import_module(f"bestarm.kernels.rounds.{one.name}") for one in pkgutil.iter_modules(bestarm.kernels.__path__)
-    ]
+    modules = [import_module(f"bestarm.kernels.{one.name}") for one in pkgutil.iter_modules(bestarm.kernels.__path__)]
     found = {name: getattr(one, "py_func", one) for module in modules for name, one in vars(module).items()}
     of_compiling = vars(bestarm.kernels.compiling)
     return {name: one for name, one in found.items() if inspect.isfunction(one) and name not in of_compiling}

@@ -1,6 +1,7 @@
-"""The command line: thin over the library, one file per command."""
+# ruff: noqa: I001 - commands are registered when they are imported, and the help shows them in this order
+"""The command line, thin over the library; `app` is the program ``bestarm``."""
 
-from bestarm.cli import races, research, saved
+from bestarm.cli import races, saved, research
 from bestarm.cli.app import app
 
 __all__ = ["app", "races", "research", "saved"]
