@@ -1,8 +1,15 @@
 """Which tests are long, and so are left out of the coverage: they add nothing to it. And a home for all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
+
+from bestarm.errors import ParameterError
+
+ANYTHING = object()
+Refused = Callable[..., AbstractContextManager[None]]
 
 # Many games, by statements that quicker tests go through as well.
 LONG = {
@@ -36,3 +43,24 @@ def _state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def refused() -> Refused:
+    """Expect an error about a parameter: ``with refused("delta", 1.5): ...``.
+
+    ``kind`` is the exception's type, ``problem`` the beginning of what it says after the parameter's name.
+    """
+
+    @contextmanager
+    def refused(
+        parameter: str, value: Any = ANYTHING, kind: type[Exception] = ValueError, problem: str = ""
+    ) -> Iterator[None]:
+        with pytest.raises(ParameterError) as caught:
+            yield
+        assert isinstance(caught.value, kind)
+        assert caught.value.parameter == parameter
+        assert caught.value.problem.startswith(problem)
+        assert value is ANYTHING or repr(caught.value.value) == repr(value)
+
+    return refused

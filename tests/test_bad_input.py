@@ -44,7 +44,7 @@ def test_delta_outside_the_open_unit_interval(name: str, delta: float) -> None:
 @every_algorithm
 @pytest.mark.parametrize("n_arms", [1, 0, -3, 2.5, True])
 def test_fewer_than_two_arms(name: str, n_arms: Any) -> None:
-    with refused(f"there must be at least two arms to compare, got n_arms={n_arms!r}"):
+    with refused(f"n_arms must be a whole number of at least 2, got {n_arms!r}"):
         KINDS[name](delta=0.1).start(n_arms)
 
 
@@ -81,7 +81,7 @@ def test_unknown_kind_of_rewards() -> None:
         ((1.0, -0.5), "variances must be finite and at least 0, got variances[1] = -0.5"),
         ((1.0, NAN), "variances must be finite, got variances[1] = nan"),
         (((1.0, 1.0), (1.0, 1.0)), "variances must be a vector with one entry per arm, got shape (2, 2)"),
-        ((1.0,), "there must be at least two arms to compare, got n_arms=1"),
+        ((1.0,), "variances must have at least two entries, one per arm, got 1"),
     ],
 )
 def test_variances_that_no_arm_has(name: str, variances: Any, message: str) -> None:
@@ -120,8 +120,8 @@ def test_kim_nelson_with_two_arms_needs_delta_below_one_half(delta: float) -> No
 @pytest.mark.parametrize(
     ("means", "covariance", "message"),
     [
-        ([1.0], [[1.0]], "there must be at least two arms to compare, got n_arms=1"),
-        ([], [], "there must be at least two arms to compare, got n_arms=0"),
+        ([1.0], [[1.0]], "means must have at least two entries, one per arm, got 1"),
+        ([], [], "means must have at least two entries, one per arm, got 0"),
         ([[0.0, 1.0]], np.eye(2), "means must be a vector with one entry per arm, got shape (1, 2)"),
         ([0.0, NAN], np.eye(2), "means must be finite, got means[1] = nan"),
         ([INF, 0.0], np.eye(2), "means must be finite, got means[0] = inf"),
@@ -156,7 +156,7 @@ def test_the_smallest_eigenvalue_is_named() -> None:
         ([0.5, 1.0], [0.1, 0.0], "means must lie strictly between 0 and 1, got means[1] = 1.0"),
         ([0.5, -0.2], [0.1, 0.0], "means must lie strictly between 0 and 1, got means[1] = -0.2"),
         ([0.5, NAN], [0.1, 0.0], "means must be finite, got means[1] = nan"),
-        ([0.5], [0.0], "there must be at least two arms to compare, got n_arms=1"),
+        ([0.5], [0.0], "means must have at least two entries, one per arm, got 1"),
         ([0.5, 0.5], [0.1, 0.0], "means must have one largest entry, 0.5 appears more than once"),
         ([0.5, 0.7], [0.1, 0.0], "difference_variances[0] = 0.1 is impossible for Bernoulli arms with means 0.5 and"),
         ([0.5, 0.7], [0.8, 0.0], "difference_variances[0] = 0.8 is impossible for Bernoulli arms with means 0.5 and"),
@@ -176,7 +176,7 @@ def test_bernoulli_arms(means: Any, variances: Any, message: str) -> None:
         ([], "scores must be a table with at least one row, got shape (0,)"),
         (np.empty((0, 3)), "scores must be a table with at least one row, got shape (0, 3)"),
         ([1.0, 2.0], "scores must be a table with at least one row, got shape (2,)"),
-        ([[1.0], [2.0]], "there must be at least two arms to compare, got n_arms=1"),
+        ([[1.0], [2.0]], "n_arms must be a whole number of at least 2, got 1"),
         ([[1.0, 2.0], [NAN, 0.0]], "scores must be finite, got scores[1, 0] = nan"),
         ([[1.0, -INF]], "scores must be finite, got scores[0, 1] = -inf"),
     ],
@@ -201,7 +201,7 @@ def test_gaussian_worst_case_arms(variances: Any, message: str) -> None:
 
 
 def test_families_of_figure_1() -> None:
-    with refused("there must be at least two arms to compare, got n_arms=1"):
+    with refused("n_arms must be a whole number of at least 2, got 1"):
         equicorrelated_arms(1)
     with refused("covariance must be positive semi-definite"):
         equicorrelated_arms(3, correlation=-0.6)

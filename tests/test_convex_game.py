@@ -372,7 +372,7 @@ def test_numbers_of_arms_that_are_refused(sparsity: Any) -> None:
 
 
 def test_a_game_of_one_arm_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^there must be at least two arms to compare, got n_arms=1"):
+    with pytest.raises(ValueError, match=r"^n_arms must be a whole number of at least 2, got 1"):
         ConvexBAI().start(1)
 
 

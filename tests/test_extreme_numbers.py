@@ -118,7 +118,7 @@ def test_settings_of_games_are_refused_too() -> None:
         Betting(bets=[0.1, 0.2], weights=[1e-100, 1e100])
     with refused("bets must lie within ±1e+150, got "):
         Betting(bets=[HUGE])
-    with refused("there must be at most 10,000,000 arms to compare"):
+    with refused("n_arms must be a whole number of at most 10,000,000, got "):
         KimNelson(0.05, indifference_zone=0.1).start(10**400)
     with refused("means must lie within ±1e+150, got means[0] = 1e+300"):
         GaussianArms([1e300, 0.0], np.eye(2))
@@ -133,7 +133,7 @@ def test_arms_of_games_are_whole_numbers(arm: Any) -> None:
         with pytest.raises(ValueError, match=r"^(arm must be a whole number|only an arm that is)"):
             asked(arm)
     for asked in (game.lead, game.lead_bound, game.lead_seen):
-        with pytest.raises(ValueError, match=r"^(arm must be a whole number|there is no arm 7: arms are numbered)"):
+        with pytest.raises(ValueError, match=r"^arm must be a whole number"):
             asked(0, arm)
     assert game.lead(np.int64(0), np.uint8(1)) == game.lead(0, 1)  # type: ignore[arg-type]
     game.disqualify(np.int64(1))  # type: ignore[arg-type]

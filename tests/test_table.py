@@ -487,7 +487,7 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no worst": (
         SHIFTED,
         {"missing": "worst", "comparison": StudentMixture()},
-        "missing='worst' needs bounds=(low, high): without them",
+        "missing cannot be 'worst' without bounds=(low, high): there",
     ),
     "missing": (GOOD, {"missing": "ignore"}, "missing must be one of 'raise', 'worst', 'drop', got 'ignore'"),
     "delta": (GOOD, {"delta": 1.0}, "delta must lie strictly between 0 and 1, got 1.0"),

@@ -1,4 +1,7 @@
-"""Refusals that name the parameter, the rule and the value."""
+"""Validation of parameters: errors name the parameter, the rule and the value.
+
+`ParameterError` holds the name and the value, too, so that the command line can name its option instead.
+"""
 
 import math
 import os
@@ -8,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bestarm.errors import ParameterError, ParameterTypeError
 from bestarm.text import described
 
 # Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
@@ -35,55 +39,55 @@ def is_real(value: object) -> bool:
 def check_open_unit(name: str, value: float) -> None:
     """Refuse a probability outside the open interval (0, 1)."""
     if not (is_real(value) and 0.0 < value < 1.0):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {described(value)}")
+        raise ParameterError(name, f"must lie strictly between 0 and 1, got {described(value)}", value)
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a share outside [0, 1)."""
     if not (is_real(value) and 0.0 <= value < 1.0):
-        raise ValueError(f"{name} must be a number from 0 to below 1, got {described(value)}")
+        raise ParameterError(name, f"must be a number from 0 to below 1, got {described(value)}", value)
 
 
 def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
     hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
     if not (is_real(delta) and 0.0 < delta < 1.0):
-        raise ValueError(f"delta must lie strictly between 0 and 1, got {described(delta)}{hint}")
+        raise ParameterError("delta", f"must lie strictly between 0 and 1, got {described(delta)}{hint}", delta)
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a finite number above zero."""
     if not (is_real(value) and math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above 0, got {described(value)}")
+        raise ParameterError(name, f"must be a finite number above 0, got {described(value)}", value)
 
 
 def check_timeout(name: str, seconds: float) -> None:
     """Refuse seconds that nobody can wait for."""
     check_positive(name, seconds)
     if float(seconds) > LONGEST_TIMEOUT:
-        raise ValueError(f"{name} must be at most {LONGEST_TIMEOUT:,.0f} seconds, got {seconds!r}")
+        raise ParameterError(name, f"must be at most {LONGEST_TIMEOUT:,.0f} seconds, got {seconds!r}", seconds)
 
 
 def check_at_least(name: str, value: float, least: float) -> None:
     """Refuse what is not a finite number of at least ``least``."""
     if not (is_real(value) and math.isfinite(value) and value >= least):
-        raise ValueError(f"{name} must be a finite number of at least {least}, got {described(value)}")
+        raise ParameterError(name, f"must be a finite number of at least {least}, got {described(value)}", value)
 
 
 def check_lead(name: str, value: float) -> None:
     """Refuse what cannot be a difference of scores, or is too small or too large for floating point; 0 is one."""
     check_at_least(name, value, 0)
     if value and not SMALLEST <= float(value) <= LARGEST:
-        raise ValueError(f"{name} must be 0, or a number from {SMALLEST:g} to {LARGEST:g}, got {value!r}")
+        raise ParameterError(name, f"must be 0, or a number from {SMALLEST:g} to {LARGEST:g}, got {value!r}", value)
 
 
 def check_count(name: str, value: int, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """A whole number from ``least`` to ``most``, as an int; anything else is refused."""
     if not is_whole(value) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {described(value)}")
+        raise ParameterError(name, f"must be a whole number of at least {least}, got {described(value)}", value)
     if value > most:
         limit = f"{most:,}" if most <= LARGEST_COUNT else f"{float(most):g}"
-        raise ValueError(f"{name} must be a whole number of at most {limit}, got {described(value)}")
+        raise ParameterError(name, f"must be a whole number of at most {limit}, got {described(value)}", value)
     return int(value)
 
 
@@ -99,17 +103,12 @@ def check_in_flight(value: int) -> int:
 
 def check_arm(arm: int, n_arms: int) -> int:
     """The number of an arm of a game, as an int."""
-    if check_count("arm", arm, least=0) >= n_arms:
-        raise ValueError(f"there is no arm {arm}: arms are numbered from 0 to {n_arms - 1}")
-    return int(arm)
+    return check_count("arm", arm, least=0, most=n_arms - 1)
 
 
-def check_n_arms(n_arms: int) -> None:
-    """Refuse a game of fewer than two arms."""
-    if not is_whole(n_arms) or n_arms < 2:
-        raise ValueError(f"there must be at least two arms to compare, got n_arms={described(n_arms)}")
-    if n_arms > MOST_ARMS:
-        raise ValueError(f"there must be at most {MOST_ARMS:,} arms to compare, got n_arms={described(n_arms)}")
+def check_n_arms(n_arms: int) -> int:
+    """The number of arms of a game, as an int: at least two, to be compared."""
+    return check_count("n_arms", n_arms, least=2, most=MOST_ARMS)
 
 
 def floats(name: str, values: ArrayLike, copy: bool = True) -> NDArray[np.float64]:
@@ -117,17 +116,19 @@ def floats(name: str, values: ArrayLike, copy: bool = True) -> NDArray[np.float6
     try:
         return np.array(values, dtype=np.float64) if copy else np.asarray(values, dtype=np.float64)
     except OverflowError as error:
-        raise ValueError(f"{name} must lie within ±{LARGEST:g}, got {described(values)}") from error
+        raise ParameterError(name, f"must lie within ±{LARGEST:g}, got {described(values)}", values) from error
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must be numbers, got {described(values)}") from error
+        kind = ParameterTypeError if isinstance(error, TypeError) else ParameterError
+        raise kind(name, f"must be numbers, got {described(values)}", values) from error
 
 
 def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """A float64 vector of finite numbers, one per arm, of at least two arms."""
     vector = floats(name, values)
     if vector.ndim != 1:
-        raise ValueError(f"{name} must be a vector with one entry per arm, got shape {vector.shape}")
-    check_n_arms(vector.size)
+        raise ParameterError(name, f"must be a vector with one entry per arm, got shape {vector.shape}", values)
+    if vector.size < 2:
+        raise ParameterError(name, f"must have at least two entries, one per arm, got {vector.size}", values)
     refuse_beyond(name, vector)
     return vector
 
@@ -143,14 +144,15 @@ def refuse_first(name: str, values: NDArray[np.float64], bad: NDArray[np.bool_],
     if bad.any():
         place = tuple(int(index) for index in np.argwhere(bad)[0])
         where = ", ".join(map(str, place))
-        raise ValueError(f"{name} {rule}, got {name}[{where}] = {float(values[place])!r}")
+        value = float(values[place])
+        raise ParameterError(name, f"{rule}, got {name}[{where}] = {value!r}", value)
 
 
 def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """A vector of whole numbers, at least one."""
     vector = np.array(values)
     if vector.ndim != 1 or vector.size == 0 or vector.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a sequence of whole numbers, got {described(values)}")
+        raise ParameterError(name, f"must be a sequence of whole numbers, got {described(values)}", values)
     return vector.astype(np.int64)
 
 
@@ -169,38 +171,38 @@ def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.in
 def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {described(value)}")
+        raise ParameterTypeError(name, f"must be True or False, got {described(value)}", value)
 
 
 def check_text(name: str, value: str) -> None:
     """Refuse what is not a text."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {described(value)}")
+        raise ParameterTypeError(name, f"must be a text, got {described(value)}", value)
 
 
 def check_path(name: str, value: object) -> None:
     """Refuse what is not a path."""
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must be a path, as text or as a Path, got {described(value)}")
+        raise ParameterTypeError(name, f"must be a path, as text or as a Path, got {described(value)}", value)
 
 
 def check_mapping(name: str, value: object, of_what: str) -> None:
     """Refuse what is not a mapping."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping of {of_what}, got {described(value)}")
+        raise ParameterTypeError(name, f"must be a mapping of {of_what}, got {described(value)}", value)
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a word that is not among the choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {described(value)}")
+        raise ParameterError(name, f"must be one of {', '.join(map(repr, choices))}, got {described(value)}", value)
 
 
 def finite_tuple(name: str, values: ArrayLike) -> tuple[float, ...]:
     """The numbers as a tuple of floats, so that settings can be hashed; at least one, all finite."""
     vector = floats(name, values)
     if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(f"{name} must be a sequence of at least one number, got shape {vector.shape}")
+        raise ParameterError(name, f"must be a sequence of at least one number, got shape {vector.shape}", values)
     refuse_beyond(name, vector)
     return tuple(vector.tolist())
 
@@ -209,7 +211,7 @@ def normalised_weights(weights: ArrayLike, size: int) -> tuple[float, ...]:
     """Weights above zero, of this number, scaled to sum to one."""
     vector = np.array(finite_tuple("weights", weights))
     if vector.size != size:
-        raise ValueError(f"weights must have {size} entries, got {vector.size}")
+        raise ParameterError("weights", f"must have {size} entries, got {vector.size}", weights)
     refuse_first("weights", vector, vector <= 0, "must be above 0")
     total = float(vector.sum())
     scaled = vector if abs(total - 1.0) <= 1e-12 else vector / total  # once scaled they stay as they are
@@ -237,14 +239,20 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
         or not all(is_real(bound) and math.isfinite(bound) for bound in pair)
         or not float(pair[0]) < float(pair[1])
     ):
-        raise ValueError(f"bounds must be two finite numbers, the lower one first, got {described(bounds)}")
+        raise ParameterError(
+            "bounds", f"must be two finite numbers, the lower one first, got {described(bounds)}", bounds
+        )
     low, high = float(pair[0]), float(pair[1])
     size = max(abs(low), abs(high))
     if size > LARGEST:
-        raise ValueError(f"bounds must lie within ±{LARGEST:g}, got ({low:g}, {high:g}): give scores in another unit")
+        raise ParameterError(
+            "bounds", f"must lie within ±{LARGEST:g}, got ({low:g}, {high:g}): give scores in another unit", bounds
+        )
     if high - low < max(SMALLEST, FEWEST_BETWEEN * sys.float_info.epsilon * size):
-        raise ValueError(
-            f"bounds are too close together for floating point, got ({low!r}, {high!r}): give scores in another unit, "
-            "or subtract what they have in common"
+        raise ParameterError(
+            "bounds",
+            f"are too close together for floating point, got ({low!r}, {high!r}): give scores in another unit, or "
+            "subtract what they have in common",
+            bounds,
         )
     return low, high

@@ -1,5 +1,6 @@
 """Errors and warnings."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bestarm.text import shown
@@ -10,6 +11,35 @@ class BestarmError(Exception):
 
     def __str__(self) -> str:
         return shown(super().__str__(), "message")  # with names, paths and texts of exceptions and programs in it
+
+
+class ParameterError(ValueError):
+    """A parameter that cannot be used as it is given: ``parameter`` and ``value`` say which, the text says why.
+
+    ``problem`` is the sentence without the parameter's name, which is its first word. Other parameters stand in it in
+    braces, and ``others`` says how Python spells these: ``"needs {bounds}"`` and ``{"bounds": "bounds=(low, high)"}``.
+    """
+
+    def __init__(
+        self, parameter: str, problem: str, value: Any = None, others: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(parameter, problem, value, others)  # what a copy in another process is made from
+        self.parameter = parameter
+        self.problem = problem
+        self.value = value
+        self.others = others or {}
+
+    def __str__(self) -> str:
+        return self.spelled(lambda name: self.others.get(name, name))
+
+    def spelled(self, spell: Callable[[str], str]) -> str:
+        """The sentence with every parameter's name as ``spell`` writes it, such as ``--delta`` for ``delta``."""
+        others = {name: spell(name) for name in self.others}
+        return f"{spell(self.parameter)} {self.problem.format(**others) if others else self.problem}"
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter of a type that cannot be used; it can be caught as TypeError."""
 
 
 class EvaluationError(BestarmError):

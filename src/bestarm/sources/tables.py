@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import LARGEST, check_choice, floats, rounding_of
+from bestarm.errors import ParameterError
 from bestarm.sources.items import Groups, full_text, group_labels, members, race_arms
 from bestarm.text import counted, described, first_names, legible, short
 from bestarm.values import equal_values
@@ -327,7 +328,12 @@ def without_gaps(
         return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole], kept)
     if missing == "worst":
         if bounds is None:
-            raise ValueError("missing='worst' needs bounds=(low, high): without them there is no worst score")
+            raise ParameterError(
+                "missing",
+                "cannot be 'worst' without {bounds}: there is no worst score then",
+                missing,
+                {"bounds": "bounds=(low, high)"},
+            )
         worst = bounds[1] if lower_is_better else bounds[0]
         return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores), table.groups)
     row, column = (int(place) for place in np.argwhere(gaps)[0])
