@@ -11,7 +11,7 @@ import pytest
 from bestarm.cli.app import clear_errors
 from bestarm.result.live import TEXT, display
 
-KERNELS = logging.getLogger("bestarm.kernels.rounds")
+KERNELS = logging.getLogger("bestarm.kernels")
 
 
 class Terminal(io.StringIO):
