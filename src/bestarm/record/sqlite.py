@@ -1,16 +1,13 @@
 """A saved race: one SQLite file that any SQL tool can read."""
 
-import hashlib
 import inspect
 import json
 import os
-import secrets
 import shutil
 import sqlite3
 import stat
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -358,57 +355,6 @@ def unwritable(file: RaceFile, error: Exception) -> StoreError:
     return StoreError(f"the race cannot be stored in {file} ({reason_of(error)}): {asked}")
 
 
-ID = "id"  # of the setting that holds the name
-LIST = "races-begun"  # one fingerprint a line
-
-
-def state_folder() -> Path:
-    """Where programs of this user keep what they know from one run to the next."""
-    home, given = Path.home(), os.environ.get("XDG_STATE_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given, "bestarm")
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local", "bestarm")
-    return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/state") / "bestarm"
-
-
-def named(settings: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Any]:
-    """The settings of a new race; if it runs what its file names, with a name that is known here from now on."""
-    if "kind" not in (settings.get("source") or {}):
-        return dict(settings)
-    begun = {**settings, ID: secrets.token_hex(16)}
-    _remember(_fingerprint(begun, arms))
-    return begun
-
-
-def _fingerprint(settings: Mapping[str, Any], arms: Sequence[str]) -> str:
-    told = json.dumps([settings[ID], settings["source"], settings.get("items_digest"), list(arms)], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
-
-
-def _remember(fingerprint: str) -> None:
-    """Add a line to the list. Where that cannot be done the race goes on all the same, and `resume` will ask."""
-    try:
-        folder = state_folder()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.open(folder / LIST, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(file, "a", encoding="ascii") as known:
-            known.write(f"{fingerprint}\n")
-    except (OSError, RuntimeError):  # a home that cannot be written, or no home at all
-        return
-
-
-def was_begun_here(settings: Mapping[str, Any], arms: Sequence[str]) -> bool:
-    """Whether this user has begun the race on this machine, and it would run what it ran then."""
-    if not isinstance(settings.get(ID), str):
-        return False
-    try:
-        known = (state_folder() / LIST).read_text(encoding="ascii").split()
-    except (OSError, ValueError, RuntimeError):
-        return False
-    return _fingerprint(settings, arms) in known
-
-
 def open_store(store: str | os.PathLike[str] | Store) -> Store:
     """The store given, or the SQLite file of this path."""
     if isinstance(store, str | os.PathLike):
@@ -494,7 +440,6 @@ class SQLiteStore:
 
     def create(self, settings: dict[str, Any], arms: Sequence[str]) -> None:
         """Write the settings and arms of a new race."""
-        settings = named(settings, arms)
         with self._transaction() as connection:
             connection.execute(f"PRAGMA application_id={APPLICATION}")
             connection.execute(f"PRAGMA user_version={VERSION}")
