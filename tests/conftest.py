@@ -1,4 +1,4 @@
-"""Which tests are long, and so are left out of the coverage: they add nothing to it. And a home for all of them."""
+"""Which tests are long, and so are left out of the coverage: they add nothing to it. And what tests share."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -35,14 +35,6 @@ def is_long(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in filter(is_long, items):
         item.add_marker(pytest.mark.long)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Races that tests begin are not remembered in the home of whoever runs them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        yield
 
 
 @pytest.fixture(scope="session")

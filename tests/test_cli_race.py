@@ -223,15 +223,15 @@ def test_a_stored_race_is_shown_and_resumed_to_the_same_end(folder: Path, monkey
     assert bestarm_cli("show", "race.sqlite").stdout.startswith("No answer: the budget ran out.")
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    same = bestarm_cli("resume", "../race.sqlite", "--json", "--quiet")
+    same = bestarm_cli("resume", "../race.sqlite", "--yes", "--json", "--quiet")
     assert (same.exit_code, same.stdout) == (3, first.stdout)
     monkeypatch.chdir(folder)
-    resumed = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 3000, "--json", "--quiet")
+    resumed = bestarm_cli("resume", "race.sqlite", "--yes", "--max-evaluations", 3000, "--json", "--quiet")
     expected = in_python(max_evaluations=3000)
     assert (resumed.exit_code, resumed.stdout) == (0, expected.to_json() + "\n")
     lines = Path("noted.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(set(lines)) == expected.n_evaluations  # nothing was evaluated twice
-    again = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 3000, "--json")
+    again = bestarm_cli("resume", "race.sqlite", "--yes", "--max-evaluations", 3000, "--json")
     assert (again.exit_code, again.stdout) == (0, resumed.stdout)
     assert len(Path("noted.txt").read_text(encoding="utf-8").splitlines()) == expected.n_evaluations
 
@@ -262,19 +262,19 @@ def refused(ended: Result | subprocess.CompletedProcess[str], message: str) -> N
 def test_a_race_made_in_python_is_shown_and_not_resumed() -> None:
     expected = in_python(store="race.sqlite", max_evaluations=20)
     assert bestarm_cli("show", "race.sqlite", "--json").stdout == expected.to_json() + "\n"
-    refused(bestarm_cli("resume", "race.sqlite"), "was started from Python: make the same call there again")
+    refused(bestarm_cli("resume", "race.sqlite", "--yes"), "was started from Python: make the same call there again")
 
 
 def test_a_race_is_not_resumed_on_other_items_or_without_its_function(folder: Path) -> None:
     run("--store", "race.sqlite", "--max-evaluations", 20)
     before = read_store("race.sqlite")
     (folder / "items.txt").write_text("\n".join([*LINES[:-1], "other"]), encoding="utf-8")
-    refused(bestarm_cli("resume", "race.sqlite"), "the items are not the same")
+    refused(bestarm_cli("resume", "race.sqlite", "--yes"), "the items are not the same")
     (folder / "items.txt").unlink()
-    refused(bestarm_cli("resume", "race.sqlite"), "items.txt")
+    refused(bestarm_cli("resume", "race.sqlite", "--yes"), "items.txt")
     (folder / "bench.py").unlink()
     sys.modules.pop("bench")
-    refused(bestarm_cli("resume", "race.sqlite"), "there is no module 'bench' in ")
+    refused(bestarm_cli("resume", "race.sqlite", "--yes"), "there is no module 'bench' in ")
     assert read_store("race.sqlite") == before
 
 
@@ -363,7 +363,7 @@ def test_items_come_from_standard_input_too(folder: Path) -> None:
     assert CliRunner().invoke(app, words, input=lines).stdout == expected
     kept = [*words, "--store", "race.sqlite", "--max-evaluations", "9"]
     assert CliRunner().invoke(app, kept, input=lines).exit_code == 3
-    more = ["resume", "race.sqlite", "--max-evaluations", "5000", "--json"]
+    more = ["resume", "race.sqlite", "--yes", "--max-evaluations", "5000", "--json"]
     other = CliRunner().invoke(app, more, input="other\nitems")
     assert (other.exit_code, "there are" in other.stderr or "items" in other.stderr) == (2, True)
     resumed = CliRunner().invoke(app, more, input=lines)

@@ -217,9 +217,9 @@ def test_a_stored_race_of_programs_is_resumed_to_the_same_end() -> None:
     )
     assert (first.exit_code, n_noted()) == (3, 4)
     assert bestarm_cli("show", "race.sqlite", "--json").stdout == first.stdout
-    same = bestarm_cli("resume", "race.sqlite", "--quiet", "--json")
+    same = bestarm_cli("resume", "race.sqlite", "--yes", "--quiet", "--json")
     assert (same.exit_code, same.stdout, n_noted()) == (3, first.stdout, 4)
-    resumed = bestarm_cli("resume", "race.sqlite", "--quiet", "--max-evaluations", 500, "--json")
+    resumed = bestarm_cli("resume", "race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
     runs = n_noted()
     expected = in_python(*TWO, seed=2, epsilon=0.1, max_evaluations=500)
     assert (resumed.exit_code, resumed.stderr, resumed.stdout) == (0, "", expected.to_json() + "\n")
@@ -239,7 +239,7 @@ def test_a_race_against_the_clock_is_resumed_as_it_was_started(monkeypatch: pyte
     whole = runs.copy()
     runs.clear()
     bestarm_cli("commands", *TWO, *words, "--store", "race.sqlite", "--max-evaluations", 8)
-    resumed = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 60, "--json")
+    resumed = bestarm_cli("resume", "race.sqlite", "--yes", "--max-evaluations", 60, "--json")
     assert runs == whole
     assert (resumed.exit_code, json.loads(resumed.stdout)["n_evaluations"]) == (3, 60)
     assert {(command.score, command.timeout) for command, _ in runs} == {("time", 0.5)}
@@ -251,7 +251,7 @@ def test_a_race_is_resumed_from_another_folder(monkeypatch: pytest.MonkeyPatch, 
     commands("--store", "race.sqlite", "--max-evaluations", 8, programs=TWO)
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    ended = bestarm_cli("resume", "../race.sqlite", "--quiet", "--max-evaluations", 500, "--json")
+    ended = bestarm_cli("resume", "../race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
     monkeypatch.chdir(folder)
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert ended.stdout == in_python(*TWO, max_evaluations=500).to_json() + "\n"
@@ -262,12 +262,12 @@ def test_a_race_that_cannot_go_on_is_left_as_it_is() -> None:
     before = list(read_store("race.sqlite").record.rows())
     refused(commands("--store", "race.sqlite", "--seed", 1), "seed was 0 when the race began and is 1 now")
     Path("high").rename("higher")
-    ended = bestarm_cli("resume", "race.sqlite", "--max-evaluations", 99, "--quiet")
+    ended = bestarm_cli("resume", "race.sqlite", "--yes", "--max-evaluations", 99, "--quiet")
     refused(ended, "there is no program './high'", code=4)
     after = list(read_store("race.sqlite").record.rows())
     assert after[: len(before)] == before
     Path("cases.txt").unlink()
-    refused(bestarm_cli("resume", "race.sqlite", "--quiet"), "cases.txt")
+    refused(bestarm_cli("resume", "race.sqlite", "--yes", "--quiet"), "cases.txt")
     assert list(read_store("race.sqlite").record.rows()) == after
 
 
@@ -401,7 +401,7 @@ SAID: dict[str, str | tuple[str, ...]] = {
 def test_examples_run(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(example)
     stand_ins(words, monkeypatch)
-    ended = bestarm_cli(*words[1:])
+    ended = bestarm_cli(*words[1:], *(["--yes"] if words[1] == "resume" else []))  # nobody is there to be asked
     assert ended.exit_code == 0
     said = ended.stderr if words[1] == "report" else ended.stdout
     assert said.startswith(next(text for part, text in SAID.items() if part in example))

@@ -8,7 +8,6 @@ import pytest
 from attacks import pool
 from attacks.memory import Peak
 from bestarm.racing import evaluation
-from bestarm.record import sqlite as sqlite_pages
 
 CASES = {"tables": 60, "calls": 60, "lines": 40, "stores": 40, "executors": 15}
 
@@ -17,8 +16,7 @@ CASES = {"tables": 60, "calls": 60, "lines": 40, "stores": 40, "executors": 15}
 def test_bad_input_is_refused_in_one_sentence(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_STATE_HOME", "COLUMNS", "TERM"):
         monkeypatch.setenv(name, os.environ.get(name, ""))  # a kind may set them, and they come back
-    for module, name in ((evaluation, "FIRST_PAUSE"), (sqlite_pages, "LARGE")):
-        monkeypatch.setattr(module, name, getattr(module, name))  # the same
+    monkeypatch.setattr(evaluation, "FIRST_PAUSE", evaluation.FIRST_PAUSE)  # the same
     monkeypatch.chdir(tmp_path)
     case, peak = pool.prepared(kind, tmp_path), Peak()
     pool.watch_the_clock()

@@ -271,5 +271,5 @@ def test_the_command_line_shows_it_with_exit_code_4_and_resumes(
         ended = CliRunner().invoke(app, command.split())
         assert ended.exit_code == (0 if command.startswith("report") else 4), ended.output
     Path("down").unlink()
-    assert CliRunner().invoke(app, ["resume", "race.sqlite"]).exit_code == 0
+    assert CliRunner().invoke(app, ["resume", "race.sqlite", "--yes"]).exit_code == 0
     assert load_result("race.sqlite").best == "b"

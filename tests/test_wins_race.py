@@ -188,7 +188,7 @@ def test_a_race_with_replacement_is_resumed_from_the_command_line(
     )
     assert begun.exit_code == 3
     assert "--max-evaluations TOTAL" in begun.stderr
-    resumed = cli("resume", "race.sqlite", "--max-evaluations", 4000)
+    resumed = cli("resume", "race.sqlite", "--yes", "--max-evaluations", 4000)
     assert resumed.exit_code == 0
     assert resumed.stdout.startswith("b has the best expected score on these 40 items")
 

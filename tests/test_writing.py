@@ -59,7 +59,7 @@ FOREIGN: dict[str, list[str]] = {
     "a link to a table": ["report", "race.sqlite", "-o", "link.html"],
     "a page of a function": [*RUN, "--report", "notes.html", "--store", "new.sqlite"],
     "a page of programs": [*PROGRAMS, "--report", "notes.html", "--store", "new.sqlite"],
-    "a page of a race that goes on": ["resume", "race.sqlite", "--report", "notes.html"],
+    "a page of a race that goes on": ["resume", "race.sqlite", "--yes", "--report", "notes.html"],
 }
 READ: dict[str, list[str]] = {
     "the race": ["report", "race.sqlite", "-o", "race.sqlite"],

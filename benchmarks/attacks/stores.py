@@ -19,10 +19,8 @@ from attacks.lines import command
 from attacks.pool import Case
 from attacks.watching import Watch
 from bestarm.comparisons import Portfolio
-from bestarm.record import sqlite as sqlite_pages
 
 Note = Callable[[str], None]
-LARGE = sqlite_pages.LARGE
 LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
 EXIT_CODES = (0, 2, 3)
 LONGEST_CHANGE = 1_000  # times 10,000 steps of SQLite
@@ -117,8 +115,7 @@ def prepare(folder: Path) -> Case:
     place = folder / "given"
     for name, files in made.items():  # what is needed to show a race is imported and compiled
         write(place, files)
-        for sqlite_pages.LARGE in (0, LARGE):
-            look(place / "race.sqlite", random.Random(0), lambda _: None, page)  # noqa: S311
+        look(place / "race.sqlite", random.Random(0), lambda _: None, page)  # noqa: S311
         open_again(name, place / "race.sqlite", lambda _: None)
     for k in range(4):
         quietly(["report", str(place / "race.sqlite"), "-o", str(page), *["--json"][: k % 2]])
@@ -129,8 +126,8 @@ def prepare(folder: Path) -> Case:
     watch.known -= {"canary", "stores_canary_was_imported"}
 
     def case(luck: random.Random, note: Note) -> str:
-        name, sqlite_pages.LARGE = luck.choice(list(made)), luck.choice((0, LARGE))  # also as a large file is read
-        note(f"{name}, read {'as SQLite does' if sqlite_pages.LARGE else 'out of its pages'}")
+        name = luck.choice(list(made))
+        note(name)
         files = dict(made[name])
         if luck.random() < 0.5:
             ending = luck.choice(list(files))

@@ -25,7 +25,7 @@ from bestarm.cli.origins import origin_of
 from bestarm.cli.streams import INTERRUPTED, PAGE, WantedFile, files_of_store, files_read, remark, wanted_page
 from bestarm.racing.options import Options
 from bestarm.record.settings import RaceSettings, present_settings
-from bestarm.record.sqlite import read_store, was_begun_here
+from bestarm.record.sqlite import read_store
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
@@ -70,8 +70,9 @@ def resume(
 ) -> None:
     """Continue a saved race that was started from the command line.
 
-    Races started from Python are continued by making the same call in Python again. A race that you did not begin on
-    this machine runs what somebody else has written into its file: it is shown first, and you are asked.
+    What the file names is run, and somebody else may have written it: it is shown first, and you are asked, unless you
+    give --yes. Races started from Python are continued by making the same call in Python again; so can those of
+    `bestarm run` and `bestarm commands`, without any question.
     """
     with clear_errors(shown.quiet):
         stored = read_store(file)
@@ -83,8 +84,8 @@ def resume(
             raise ValueError(f"the race in {file} was started from Python: make the same call there again")
         settings = RaceSettings.from_plain(stored.settings)
         runs = origin.runs(stored.arms)
-        if runs and not yes and not was_begun_here(stored.settings, stored.arms):
-            ask(file, runs)
+        if runs and not yes:
+            confirm(file, runs)
         announce_items(source.get("items"))
         options = Options(
             algorithm=settings.algorithm,
@@ -100,16 +101,13 @@ def resume(
         finish(result, shown.as_json, page)
 
 
-def ask(file: Path, runs: Sequence[str]) -> None:
+def confirm(file: Path, runs: Sequence[str]) -> None:
     """Say what would be run, and end here unless somebody at a terminal agrees."""
     if not sys.stdin.isatty():
-        raise ValueError(
-            f"{file} was not begun here by you, and nobody is there to be asked: add --yes if you trust what it would "
-            f"run ({'; '.join(runs)})"
-        )
+        raise ValueError(f"nobody is there to be asked whether {file} may run {'; '.join(runs)}: add --yes if it may")
     if len(runs) > MOST_SHOWN or max(map(len, runs)) > LONGEST_SHOWN:
         raise ValueError(f"{file} names more than can be shown here: look into it, and add --yes if you trust it")
-    remark(f"{file} was not begun by you on this machine. To continue it, this would be run, with all your rights:")
+    remark(f"To continue the race in {file}, this would be run, with all your rights:")
     for line in runs:
         remark(f"- {line}")
     remark("Run this? [y/N]")

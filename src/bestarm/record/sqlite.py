@@ -1,31 +1,26 @@
 """A saved race: one SQLite file that any SQL tool can read."""
 
-import hashlib
 import inspect
 import json
 import os
-import secrets
 import shutil
 import sqlite3
 import stat
-import sys
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestarm.algorithms import Elimination
 from bestarm.errors import StoreError
-from bestarm.record.record import Record, RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow, Texts
+from bestarm.record.record import Record, RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
 from bestarm.record.store import Store, StoredRace, check_stored, damaged
 from bestarm.text import described, file_name, reason_of, short
 
@@ -48,132 +43,39 @@ def limit_work(connection: sqlite3.Connection, size: int) -> None:
     connection.set_progress_handler(lambda: next(looks) > most, STEPS)
 
 
-LARGE = 4 * 2**20  # bytes of a file, from which on it is worth it
-SMALLEST_ROW = 4  # bytes that a row takes in a file, at least: more rows than that are none that were written
-UNUSED, ENCODING, UTF_8 = 20, slice(56, 60), 1  # in the header: bytes at the end of pages, and how texts are written
-
-
-class Pages(NamedTuple):
-    """All pages of a file, how large they are, and how much of each is used."""
-
-    content: NDArray[np.uint8]
-    size: int
-    usable: int
-
-
-def columns_of(connection: sqlite3.Connection, on_disk: int) -> tuple[RoundColumns, ScoreColumns, bool] | None:
-    """The rounds and scores, and whether there are failures; None if SQLite must say what the file holds.
-
-    The pages are not asked for if they would take more than there is ``on_disk``, in the file and its log.
-    """
-    if (pages := _pages(connection, on_disk)) is None:
-        return None
-    roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"))
-    if type(roots["scores"]) is not int or type(roots["rounds"]) is not int:
-        return None
-    scores = _scores(pages, roots["scores"])
-    rounds = None if scores is None else _rounds(pages, roots["rounds"])
-    return None if rounds is None or scores is None else (rounds, *scores)
-
-
-def _pages(connection: sqlite3.Connection, on_disk: int) -> Pages | None:
-    """The pages of a large file, with those that are in its log only; None where they are not to be had."""
-    n_pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    if not LARGE <= n_pages * size <= on_disk or not hasattr(connection, "serialize"):
-        return None
-    content = connection.serialize()
-    if len(content) != n_pages * size or int.from_bytes(content[ENCODING]) != UTF_8:
-        return None
-    return Pages(np.frombuffer(content, dtype=np.uint8), size, size - content[UNUSED])
-
-
-def _cells(pages: Pages, root: int, in_index: bool) -> NDArray[np.int64] | None:
-    """The places of the rows of the table that begins with a page."""
-    from bestarm.kernels.pages import cells_in_order
-
-    n = cells_in_order(*pages, root, in_index, np.empty(0, dtype=np.int64))
-    if not 0 <= n <= pages.content.size // SMALLEST_ROW:
-        return None
-    cells = np.empty(n, dtype=np.int64)
-    cells_in_order(*pages, root, in_index, cells)
-    return cells
-
-
-def _rounds(pages: Pages, root: int) -> RoundColumns | None:
-    from bestarm.kernels.pages import join, read_rounds
-
-    if (cells := _cells(pages, root, in_index=False)) is None:
-        return None
-    rounds, ends = RoundColumns.of_size(cells.size), array("q", [0]) * (cells.size + 1)
-    columns = (np.frombuffer(rounds.numbers, np.int64), np.frombuffer(rounds.asked, np.intc))
-    if read_rounds(*pages, cells, *columns, np.frombuffer(ends, np.int64)) < 0:
-        return None
-    joined = bytearray(ends[-1])
-    join(pages.content, cells, np.frombuffer(ends, np.int64), np.frombuffer(joined, np.uint8))
-    try:
-        rounds.items = Texts.of_bytes(joined, ends)
-    except UnicodeError:
-        return None
-    return rounds
-
-
-def _scores(pages: Pages, root: int) -> tuple[ScoreColumns, bool] | None:
-    """The scores, and whether any failed."""
-    from bestarm.kernels.pages import read_scores
-
-    if (cells := _cells(pages, root, in_index=True)) is None:
-        return None
-    scores = ScoreColumns.of_size(cells.size)
-    numbers = (np.frombuffer(scores.rounds, np.int64), np.frombuffer(scores.arms, np.intc))
-    failed = read_scores(*pages, cells, *numbers, np.frombuffer(scores.values, np.float64))
-    return None if failed < 0 else (scores, failed > 0)
-
-
 ROUNDS = "SELECT round, item, asked FROM rounds ORDER BY round"
 SCORES = "SELECT round, arm, score FROM scores ORDER BY round, arm"
 FAILURES = "SELECT round, arm, score, failure FROM scores WHERE failure IS NOT NULL OR score IS NULL"
 TOGETHER = 20_000  # rows that are fetched at a time
 
 
-def read_record(connection: sqlite3.Connection, n_arms: int, ahead: int, on_disk: int) -> Record:
+def read_record(connection: sqlite3.Connection, n_arms: int, ahead: int) -> Record:
     """The record in a file with so many arms; at most ``ahead`` rounds, those in flight, may be missing in it.
-
-    The file and its log have so many bytes ``on_disk``: one that says to have more is not believed.
 
     RecordError if no race can have written it. What SQLite would take minutes to find in a long race (scores without
     their round or arm, scores that are no numbers) is found in the columns.
     """
-    rounds, scores, failures = columns_of(connection, on_disk) or _columns_by_rows(connection)
+    rounds, scores = RoundColumns(), ScoreColumns()
+    for rows in _parts(connection, ROUNDS):
+        rounds.add(rows)
+    for rows in _parts(connection, SCORES):
+        scores.add(rows)
     arms, asked = (np.frombuffer(column, dtype=np.intc) for column in (scores.arms, rounds.asked))
     if arms.size and (arms.min() < 0 or arms.max() >= n_arms):
         raise RecordError("there are scores without their round or arm")
     if asked.size and asked.max() > n_arms:
         raise RecordError(f"there is a round that asked for {asked.max()} arms, and there are {n_arms}")
     del arms, asked
-    failed = [row for rows in _parts(connection, FAILURES) for row in rows] if failures else []
-    if any(not isinstance(row[3], str | None) for row in failed):
+    failures = [row for rows in _parts(connection, FAILURES) for row in rows]
+    if any(not isinstance(row[3], str | None) for row in failures):
         raise RecordError("there are failures that are no text")
-    return Record.of_columns(rounds, scores, failed, ahead)
-
-
-def _columns_by_rows(connection: sqlite3.Connection) -> tuple[RoundColumns, ScoreColumns, bool]:
-    """The rounds and scores as SQLite gives them, and that there may be failures."""
-    rounds, scores = RoundColumns(), ScoreColumns()
-    for rows in _parts(connection, ROUNDS):
-        rounds.add(rows)
-    for rows in _parts(connection, SCORES):
-        scores.add(rows)
-    return rounds, scores, True
+    return Record.of_columns(rounds, scores, failures, ahead)
 
 
 def _parts(connection: sqlite3.Connection, query: str) -> Iterator[Sequence[Any]]:
-    """The rows of a table, many at a time; refused if they are more than the file has room for."""
-    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    left, found = pages * size // SMALLEST_ROW, connection.execute(query)
+    """The rows of a table, many at a time."""
+    found = connection.execute(query)
     while rows := found.fetchmany(TOGETHER):
-        left -= len(rows)
-        if left < 0:
-            raise RecordError("it says to hold more rows than it has room for")
         yield rows
 
 
@@ -453,57 +355,6 @@ def unwritable(file: RaceFile, error: Exception) -> StoreError:
     return StoreError(f"the race cannot be stored in {file} ({reason_of(error)}): {asked}")
 
 
-ID = "id"  # of the setting that holds the name
-LIST = "races-begun"  # one fingerprint a line
-
-
-def state_folder() -> Path:
-    """Where programs of this user keep what they know from one run to the next."""
-    home, given = Path.home(), os.environ.get("XDG_STATE_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given, "bestarm")
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local", "bestarm")
-    return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/state") / "bestarm"
-
-
-def named(settings: Mapping[str, Any], arms: Sequence[str]) -> dict[str, Any]:
-    """The settings of a new race; if it runs what its file names, with a name that is known here from now on."""
-    if "kind" not in (settings.get("source") or {}):
-        return dict(settings)
-    begun = {**settings, ID: secrets.token_hex(16)}
-    _remember(_fingerprint(begun, arms))
-    return begun
-
-
-def _fingerprint(settings: Mapping[str, Any], arms: Sequence[str]) -> str:
-    told = json.dumps([settings[ID], settings["source"], settings.get("items_digest"), list(arms)], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
-
-
-def _remember(fingerprint: str) -> None:
-    """Add a line to the list. Where that cannot be done the race goes on all the same, and `resume` will ask."""
-    try:
-        folder = state_folder()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.open(folder / LIST, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(file, "a", encoding="ascii") as known:
-            known.write(f"{fingerprint}\n")
-    except (OSError, RuntimeError):  # a home that cannot be written, or no home at all
-        return
-
-
-def was_begun_here(settings: Mapping[str, Any], arms: Sequence[str]) -> bool:
-    """Whether this user has begun the race on this machine, and it would run what it ran then."""
-    if not isinstance(settings.get(ID), str):
-        return False
-    try:
-        known = (state_folder() / LIST).read_text(encoding="ascii").split()
-    except (OSError, ValueError, RuntimeError):
-        return False
-    return _fingerprint(settings, arms) in known
-
-
 def open_store(store: str | os.PathLike[str] | Store) -> Store:
     """The store given, or the SQLite file of this path."""
     if isinstance(store, str | os.PathLike):
@@ -589,7 +440,6 @@ class SQLiteStore:
 
     def create(self, settings: dict[str, Any], arms: Sequence[str]) -> None:
         """Write the settings and arms of a new race."""
-        settings = named(settings, arms)
         with self._transaction() as connection:
             connection.execute(f"PRAGMA application_id={APPLICATION}")
             connection.execute(f"PRAGMA user_version={VERSION}")
@@ -683,8 +533,7 @@ def _load(connection: sqlite3.Connection, file: RaceFile) -> StoredRace:
         present = check_stored(file, settings)
         arms = _read_arms(connection, file)
         try:
-            size = on_disk(file.real, file.beside("-wal"))
-            record = read_record(connection, len(arms), present["rounds_in_flight"], size)
+            record = read_record(connection, len(arms), present["rounds_in_flight"])
         except (ValueError, TypeError, OverflowError) as error:  # also a RecordError
             raise damaged(file, str(error)) from error
     return StoredRace(settings, arms, record)
