@@ -26,7 +26,7 @@ from bestarm.record import sqlite as sqlite_limits
 from bestarm.record import sqlite as sqlite_store
 from bestarm.record.settings import encode
 from bestarm.record.sqlite import SCHEMA
-from bestarm.record.store import MOST_WORK, check_game, check_work
+from bestarm.record.store import MOST_STEPS, check_cost
 from small_race import run, share
 
 
@@ -282,7 +282,7 @@ def test_very_many_arms_are_shown_where_nothing_is_kept_for_pairs(tmp_path: Path
     shown = load_result(store)
     assert (shown.leader, shown.n_rounds, len(shown.candidates)) == ("2999", 1, 3_000)
     with pytest.raises(ValueError, match=r"3,000 arms with this comparison takes 1\.8 GiB of memory"):
-        check_game(PairwiseBAI(comparison=Betting(pool=500)), 3_000)
+        check_cost(PairwiseBAI(comparison=Betting(pool=500)), 3_000, 1)
 
 
 def test_very_many_arms_against_combinations_are_refused_before_they_take_time(store: Path) -> None:
@@ -301,11 +301,11 @@ def test_the_work_against_combinations_is_that_of_the_looks(share: float) -> Non
     step, looks, t = min(share, 1.1), 0, 1
     while t <= n_rounds:
         looks, t = looks + 1, max(t + 1, math.ceil(step * t))
-    most = round((MOST_WORK / looks) ** (1 / 3))
-    check_work(algorithm, round(0.9 * most), n_rounds)
+    most = round((MOST_STEPS / looks) ** (1 / 3))
+    check_cost(algorithm, round(0.9 * most), n_rounds)
     with pytest.raises(ValueError, match="takes minutes"):
-        check_work(algorithm, round(1.1 * most), n_rounds)
-    check_work(PairwiseBAI(0.05), 10**6, n_rounds)
+        check_cost(algorithm, round(1.1 * most), n_rounds)
+    check_cost(PairwiseBAI(0.05), 5_000, n_rounds)
 
 
 def test_rounds_without_their_scores_are_not_played_to_the_end(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

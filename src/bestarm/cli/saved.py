@@ -24,7 +24,7 @@ from bestarm.cli.options import Json, MaxEvaluations, Output, Overwrite, RaceFil
 from bestarm.cli.origins import origin_of
 from bestarm.cli.streams import INTERRUPTED, PAGE, WantedFile, files_of_store, files_read, remark, wanted_page
 from bestarm.racing.options import Options
-from bestarm.record.settings import RaceSettings, present_settings
+from bestarm.record.settings import RaceSettings, migrate
 from bestarm.record.sqlite import read_store
 
 
@@ -76,7 +76,7 @@ def resume(
     """
     with clear_errors(shown.quiet):
         stored = read_store(file)
-        source = present_settings(stored.settings)["source"]
+        source = migrate(stored.settings)["source"]
         inputs = [*files_read(source or {}, stored.arms), *files_of_store(file)]
         page = wanted_page(shown.report, inputs, shown.overwrite)
         origin = origin_of(source)

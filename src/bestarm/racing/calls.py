@@ -34,7 +34,7 @@ from bestarm.record.record import Note, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
-from bestarm.record.store import Store, StoredRace, check_game, check_work, in_short
+from bestarm.record.store import Store, StoredRace, check_cost, one_line
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import Groups, Items, RaceArms, digest, race_arms, shuffled
 from bestarm.sources.programs import STOPS, TIMEOUT, Command, Commands, Measure, Measured
@@ -361,15 +361,14 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
         result.keep_game(state.game)
         return result
     except NONSENSE as error:
-        raise StoreError(f"the race in {file_name(path)} cannot be shown: {in_short(error)}") from error
+        raise StoreError(f"the race in {file_name(path)} cannot be shown: {one_line(error)}") from error
 
 
 def _restored(stored: StoredRace, large: bool) -> RaceState:
     """The state of a race where its file ends."""
     settings, record, n_arms = RaceSettings.from_plain(stored.settings), stored.record, len(stored.arms)
     if not large:
-        check_game(settings.algorithm, n_arms)
-        check_work(settings.algorithm, n_arms, record.n_rounds)
+        check_cost(settings.algorithm, n_arms, record.n_rounds)
     more = () if stored.settings.get("reason") in ENDED_STREAM else repeat("")
 
     def items_after(n_rounds: int) -> Iterator[str]:

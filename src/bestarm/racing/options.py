@@ -18,10 +18,10 @@ from bestarm.checks import (
     check_lead,
     is_real,
 )
-from bestarm.comparisons import Betting, Comparison, LeaderBetting, StudentMixture, Wins
+from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.boundaries import MIN_ROUNDS
 from bestarm.comparisons.evidence import Criterion, check_adapts, check_comparison
-from bestarm.record.settings import OnError, RaceSettings, Target, _interval, as_written, start_game, target_of
+from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of
 from bestarm.sources.items import Groups, Items
 from bestarm.text import described
 
@@ -183,15 +183,6 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
     return options.comparison.adapted(bounds, pool)
 
 
-def as_chosen_then(algorithm: Algorithm, plain: Mapping[str, Any]) -> Algorithm:
-    """The algorithm of a race that goes on and whose test was chosen for it: by the version that it was begun with."""
-    now, then = getattr(algorithm, "comparison", None), plain.get("comparison")
-    by_pairs = isinstance(then, Mapping) and then.get("type") == "Betting"  # a file may hold anything
-    if isinstance(algorithm, PairwiseBAI) and isinstance(now, LeaderBetting) and by_pairs:
-        return replace(algorithm, comparison=Betting(now.bounds, pool=now.pool))
-    return algorithm
-
-
 def _check_min_rounds(options: Options, min_rounds: int) -> None:
     """Refuse a first look where the test has none."""
     check_count("min_rounds", min_rounds, least=2)
@@ -305,18 +296,11 @@ def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
         _check_target(given.target, game, settings)
 
 
+def _interval(bounds: tuple[float, float]) -> str:
+    return f"({bounds[0]:g}, {bounds[1]:g})"
+
+
 def start_chosen_game(settings: RaceSettings, n_arms: int, given: Options) -> Game:
     """The game of a race that a user begins; refuses options that do not fit its algorithm."""
     _check_given(given, settings.algorithm.start(n_arms), settings)
     return start_game(settings, n_arms)
-
-
-def as_begun(settings: RaceSettings, stored: Mapping[str, Any], given: Options) -> RaceSettings:
-    """The settings of a race that is continued; where nothing was given, its rounds in flight and its test stay."""
-    if given.rounds_in_flight is None:
-        settings = replace(settings, rounds_in_flight=stored["rounds_in_flight"])
-    if given.comparison is None and given.algorithm is None:
-        settings = replace(settings, algorithm=as_chosen_then(settings.algorithm, stored["algorithm"]))
-    if settings.items == "drawn" and stored["items"] == "stream":  # as it was called in earlier files
-        settings = replace(settings, items="stream", n_items=None, items_digest=None)
-    return replace(settings, algorithm=as_written(settings.algorithm, stored["algorithm"]))

@@ -9,12 +9,12 @@ from bestarm.algorithms.game import Arm, warn_of_assumption
 from bestarm.checks import check_mapping
 from bestarm.errors import EvaluationError, OutOfBoundsError, StoreError
 from bestarm.racing.evaluation import Outcome, is_failure, told_outcome
-from bestarm.racing.options import Options, RaceOptions, as_begun, known_options, race_settings, start_chosen_game
+from bestarm.racing.options import Options, RaceOptions, known_options, race_settings, start_chosen_game
 from bestarm.racing.state import OpenRound, RaceState, standing, summarise
 from bestarm.record.record import Note, NotedScore, Record, RoundRow, ScoreRow
-from bestarm.record.settings import FORMAT, RaceSettings, difference, not_plain
+from bestarm.record.settings import FORMAT, RaceSettings, difference, find_unstorable, settings_to_continue
 from bestarm.record.sqlite import open_store
-from bestarm.record.store import Store, StoredRace, check_stored, in_short
+from bestarm.record.store import Store, StoredRace, check_stored, one_line
 from bestarm.result.failures import _stand_ins
 from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
@@ -235,7 +235,7 @@ class Race(Generic[Arm]):
         self._store = store
         try:
             algorithm = self.state.settings.algorithm
-            if (what := not_plain(algorithm)) is not None:
+            if (what := find_unstorable(algorithm)) is not None:
                 raise TypeError(
                     f"{described(algorithm)} cannot be kept in a store: it must be a frozen dataclass of numbers, "
                     f"strings, tuples or dataclasses of them ({what})"
@@ -255,7 +255,12 @@ class Race(Generic[Arm]):
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
         before = check_stored(store, stored.settings)
-        begun = as_begun(self.state.settings, before, options)
+        begun = settings_to_continue(
+            self.state.settings,
+            stored.settings,
+            ahead_given=options.rounds_in_flight is not None,
+            test_given=options.comparison is not None or options.algorithm is not None,
+        )
         if begun.algorithm != self.state.settings.algorithm:
             self.state.game = start_chosen_game(begun, len(self.arms), options)
         self.state.settings = begun
@@ -268,16 +273,16 @@ class Race(Generic[Arm]):
         try:
             changed = changed_measure(before["source"], options.origin) or difference(before, now)
         except (ValueError, TypeError) as error:  # an algorithm that this version does not know
-            raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
+            raise StoreError(f"the race in {store} cannot be continued: {one_line(error)}") from error
         if changed is not None:
             raise StoreError(
-                f"{store} holds another race (give another file, or the same settings): {in_short(changed)}"
+                f"{store} holds another race (give another file, or the same settings): {one_line(changed)}"
             )
         try:
             self.state.restore(stored.record)
             self._recover(store)
         except StoreError as error:
-            raise StoreError(f"the race in {store} cannot be continued: {in_short(error)}") from error
+            raise StoreError(f"the race in {store} cannot be continued: {one_line(error)}") from error
         store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
         store.save_eliminations(self.state.game.eliminations)
 

@@ -1,4 +1,4 @@
-"""The settings of a race: all that decides its course besides its scores, and as plain values."""
+"""The settings of a race: all that decides its course besides its scores, as values and as plain values for files."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bestarm import algorithms, comparisons
-from bestarm.algorithms import Algorithm, Game, Guarantee
+from bestarm.algorithms import Algorithm, Game, Guarantee, PairwiseBAI
 from bestarm.algorithms.game import check_algorithm
-from bestarm.checks import check_choice
+from bestarm.checks import check_choice, check_count, check_flag, check_in_flight, check_mapping, check_seed, check_text
+from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.sources.items import Kind
 from bestarm.text import described, label_text, name_of, short
 from bestarm.values import shortest_call
@@ -18,43 +19,10 @@ from bestarm.values import shortest_call
 OnError = Literal["raise", "worst", "disqualify"]
 Target = Literal["items", "population"]
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
-# Settings that had another name in files of earlier versions, by the class that they are settings of.
-FORMER_NAMES = {
-    "RaceSettings": {"max_queries": "max_evaluations", "in_flight": "rounds_in_flight"},
-    "StudentMixture": {"first_rounds": "min_rounds"},
-    "KimNelson": {"first_rounds": "min_rounds"},
-}
-# Settings that earlier versions did not have: what they did is another value than the present default.
-FORMER_DEFAULTS: dict[str, dict[str, Any]] = {"Betting": {"reserve": 0.0}, "Portfolio": {"reserve": 0.0}}
+MOST_ITEMS = 2**53
 
 
-def renamed(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a file by their present names; where a file has both, the present one counts."""
-    former = FORMER_NAMES.get(kind, {})
-    return {former[name]: value for name, value in plain.items() if name in former} | {
-        name: value for name, value in plain.items() if name not in former
-    }
-
-
-def former_defaults(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """What settings that are missing in a file meant when it was written, where that is not the present default."""
-    former = {} if plain.get("own") else FORMER_DEFAULTS.get(plain.get("type", ""), {})
-    return {name: value for name, value in former.items() if name not in plain}
-
-
-def as_written(value: Any, plain: Any) -> Any:
-    """Present settings as the file of a race means them that is to go on: former defaults in place of present ones.
-
-    Only where the file has no such setting, and none was given now.
-    """
-    if not is_dataclass(value) or isinstance(value, type) or not isinstance(plain, Mapping):
-        return value
-    former, parts = former_defaults(plain), {field.name: field for field in fields(value) if field.init}
-    changed = {name: as_written(getattr(value, name), plain.get(name)) for name in parts} | {
-        name: was for name, was in former.items() if name in parts and getattr(value, name) == parts[name].default
-    }
-    changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}
-    return replace(value, **changed) if changed else value
+# --- values and plain values ------------------------------------------------------------------------------------------
 
 
 def encode(value: Any) -> Any:
@@ -69,7 +37,7 @@ def encode(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else _kind(value)
 
 
-def not_plain(value: Any) -> str | None:
+def find_unstorable(value: Any) -> str | None:
     """What in some settings cannot be kept in a file, or None: races with different settings must not look the same."""
     if is_dataclass(value) and not isinstance(value, type):
         parts = {f"{type(value).__name__}.{field.name}": getattr(value, field.name) for field in fields(value)}
@@ -78,7 +46,7 @@ def not_plain(value: Any) -> str | None:
     else:
         return None if isinstance(value, str | int | float | np.generic | None) else f"it is {described(value)}"
     for name, part in parts.items():
-        if (what := not_plain(part)) is not None:
+        if (what := find_unstorable(part)) is not None:
             return f"{name}: {what}"
     return None
 
@@ -105,39 +73,7 @@ def decode(plain: Any) -> Any:
     if not isinstance(name, str) or name not in known or plain.get("own"):
         what = f"the algorithm of this race, {short(name_of(name))}, is not one of bestarm's own"
         raise ValueError(f"{what}: continue the race from Python")
-    given = former_defaults(plain) | renamed(name, plain)
-    return known[name](**{inner: decode(part) for inner, part in given.items() if inner != "type"})
-
-
-def up_to_date(plain: Any) -> Any:
-    """Plain settings as this version writes them: present names, and a default for what is missing.
-
-    A user's own settings stay as they are, but for the settings of bestarm within them.
-    """
-    if isinstance(plain, list):
-        return [up_to_date(part) for part in plain]
-    if not isinstance(plain, dict):
-        return plain
-    present = {name: up_to_date(part) for name, part in renamed(plain["type"], plain).items()}
-    return present if _has_own(present) else encode(decode(present))
-
-
-def _has_own(plain: Any) -> bool:
-    """Whether settings of a user are among these."""
-    if isinstance(plain, list):
-        return any(map(_has_own, plain))
-    return isinstance(plain, dict) and ("own" in plain or any(map(_has_own, plain.values())))
-
-
-def flat(plain: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Settings within settings, each with the way to it."""
-    for name, value in plain.items():
-        where = (*path, name)
-        if isinstance(value, Mapping):
-            yield where, value.get("type")
-            yield from flat({inner: part for inner, part in value.items() if inner not in ("type", "own")}, where)
-        else:
-            yield where, value
+    return known[name](**{inner: decode(part) for inner, part in plain.items() if inner != "type"})
 
 
 def jsonable(value: Any) -> Any:
@@ -149,6 +85,9 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, str | int | None) else label_text(value)
+
+
+# --- the settings of a race -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -199,7 +138,7 @@ class RaceSettings:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "RaceSettings":
         """The inverse of `to_plain`; ValueError or TypeError for an algorithm that is not one of bestarm's."""
-        present = present_settings(plain)
+        present = migrate(plain)
         values = {field.name: present[field.name] for field in fields(cls)}
         sizes = present["group_sizes"]
         groups = None if sizes is None else tuple(map(int, sizes))
@@ -244,61 +183,210 @@ def start_game(settings: RaceSettings, n_arms: int) -> Game:
     return game
 
 
-def _interval(bounds: tuple[float, float]) -> str:
-    return f"({bounds[0]:g}, {bounds[1]:g})"
+# --- files of earlier versions ---------------------------------------------------------------------------------------
+
+# Settings that had another name, by the class that they are settings of.
+FORMER_NAMES = {
+    "RaceSettings": {"max_queries": "max_evaluations", "in_flight": "rounds_in_flight"},
+    "StudentMixture": {"first_rounds": "min_rounds"},
+    "KimNelson": {"first_rounds": "min_rounds"},
+}
+# Settings that there were not, where the race was run by another value than the present default.
+FORMER_DEFAULTS: dict[str, dict[str, Any]] = {"Betting": {"reserve": 0.0}, "Portfolio": {"reserve": 0.0}}
 
 
-def present_settings(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a file by their present names; a setting that is missing has its default, if it has one."""
+def migrate(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a file of any version by their present names; a setting that is missing has its default, if any.
+
+    TypeError or ValueError if settings within settings do not say of what they are.
+    """
     optional = {field.name: field.default for field in fields(RaceSettings) if field.default is not MISSING}
-    return optional | {"reason": None, "source": None, "format": FORMAT} | renamed("RaceSettings", plain)
+    present = optional | {"reason": None, "source": None, "format": FORMAT} | _rename("RaceSettings", plain)
+    return present | ({"algorithm": _migrate_rule(present["algorithm"])} if "algorithm" in present else {})
 
 
-def missing_setting(present: Mapping[str, Any]) -> str | None:
-    """What is missing in the settings of a file, or None."""
-    for name in (field.name for field in fields(RaceSettings)):
-        if name not in present or (name == "algorithm" and "type" not in getattr(present[name], "keys", tuple)()):
-            return f"the setting {name} is missing"
+def _migrate_rule(plain: Any) -> Any:
+    """An algorithm or a comparison as plain values, and those within it, as `migrate` does it."""
+    if isinstance(plain, list):
+        return [_migrate_rule(part) for part in plain]
+    if not isinstance(plain, Mapping):
+        return plain
+    check_text("type", plain.get("type", None))
+    parts = {name: _migrate_rule(part) for name, part in _rename(plain["type"], plain).items()}
+    return _former_defaults(plain) | parts
+
+
+def _rename(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their present names; where a file has both, the present one counts."""
+    former = FORMER_NAMES.get(kind, {})
+    renamed = {former[name]: value for name, value in plain.items() if name in former}
+    return renamed | {name: value for name, value in plain.items() if name not in former}
+
+
+def _former_defaults(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """What the settings that are missing in a file meant when it was written, where that is not the present default."""
+    former = {} if plain.get("own") else FORMER_DEFAULTS.get(plain["type"], {})
+    return {name: value for name, value in former.items() if name not in plain}
+
+
+def settings_to_continue(
+    settings: RaceSettings, stored: Mapping[str, Any], *, ahead_given: bool, test_given: bool
+) -> RaceSettings:
+    """The settings of a call that continues the race in a file: where nothing was given, as the race was begun.
+
+    ``settings`` are those of a new race by this call, ``stored`` those in the file. The rounds in flight stay as they
+    were unless ``ahead_given``, and unless ``test_given`` so does the comparison that an earlier version chose.
+    """
+    begun = migrate(stored)
+    if not ahead_given:
+        settings = replace(settings, rounds_in_flight=begun["rounds_in_flight"])
+    if not test_given:
+        settings = replace(settings, algorithm=_comparison_as_begun(settings.algorithm, begun["algorithm"]))
+    if settings.items == "drawn" and begun["items"] == "stream":  # as it was called in earlier files
+        settings = replace(settings, items="stream", n_items=None, items_digest=None)
+    return replace(settings, algorithm=_use_former_defaults(settings.algorithm, stored["algorithm"]))
+
+
+def _comparison_as_begun(algorithm: Algorithm, plain: Mapping[str, Any]) -> Algorithm:
+    """The algorithm chosen for a race, with `Betting` if the file has that: for bounded scores it was the default."""
+    chosen, begun = getattr(algorithm, "comparison", None), plain.get("comparison")
+    by_pairs = isinstance(begun, Mapping) and begun.get("type") == "Betting"  # a file may hold anything
+    if isinstance(algorithm, PairwiseBAI) and isinstance(chosen, LeaderBetting) and by_pairs:
+        return replace(algorithm, comparison=Betting(chosen.bounds, pool=chosen.pool))
+    return algorithm
+
+
+def _use_former_defaults(value: Any, plain: Any) -> Any:
+    """Frozen settings with former defaults in place of present ones, where the file has no such setting."""
+    if not is_dataclass(value) or isinstance(value, type) or not isinstance(plain, Mapping):
+        return value
+    former, parts = _former_defaults(plain), {field.name: field for field in fields(value) if field.init}
+    changed = {name: _use_former_defaults(getattr(value, name), plain.get(name)) for name in parts} | {
+        name: was for name, was in former.items() if name in parts and getattr(value, name) == parts[name].default
+    }
+    changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}
+    return replace(value, **changed) if changed else value
+
+
+# --- files of anybody -------------------------------------------------------------------------------------------------
+
+
+def check_plain(present: Mapping[str, Any]) -> None:
+    """ValueError or TypeError for settings, migrated, of which one is missing or has a value that no race has.
+
+    The algorithm may be a user's own: its settings are checked where it is made.
+    """
+    for field in fields(RaceSettings):
+        if field.name not in present:
+            raise ValueError(f"the setting {field.name} is missing")
+    for name in ("lower_is_better", "own_range", "hashed_seeds"):
+        check_flag(name, present[name])
+    for name in ("items_digest", "arms_digest", "reason"):
+        if not isinstance(present[name], str | None):
+            raise TypeError(f"{name} must be text, got {described(present[name])}")
+    check_choice("on_error", present["on_error"], get_args(OnError))
+    check_choice("items", present["items"], get_args(Kind))
+    check_seed(present["seed"])
+    check_in_flight(present["rounds_in_flight"])
+    if present["max_evaluations"] is not None:
+        check_count("max_evaluations", present["max_evaluations"])
+    if present["source"] is not None:
+        check_mapping("source", present["source"], "names to values")
+    check_mapping("algorithm", present["algorithm"], "names to values")
+    _check_numbers_of_items(present["items"], present["n_items"], present["group_sizes"])
+
+
+def _check_numbers_of_items(items: Kind, n_items: Any, group_sizes: Any) -> None:
+    """Refuse numbers of items that do not go together."""
+    if (n_items is not None) != (items in ("pool", "drawn")):
+        raise ValueError(f"n_items must be the length of the list of items, got {described(n_items)}")
+    if n_items is not None:
+        check_count("n_items", n_items, most=MOST_ITEMS)
+    if group_sizes is None:
+        return
+    if not isinstance(group_sizes, list) or items != "pool":
+        raise ValueError("group_sizes must be those of a list of items")
+    if sum(check_count("a group", size) for size in group_sizes) != n_items:
+        raise ValueError(f"group_sizes must add up to the number of items, {n_items}")
+
+
+# --- whether two races are the same -----------------------------------------------------------------------------------
+
+
+def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """The first of the stored settings, migrated, that is not the same now, in words, or None.
+
+    The budget may change: stopping is allowed at any time, so a larger one continues the same race. ValueError for an
+    algorithm in a file that is not one of bestarm's.
+    """
+    stored = {**stored, "algorithm": _fill_in(stored["algorithm"])}
+    if (changed := _difference_of_items(stored, now)) is not None:
+        return changed
+    compared = [name for name in now if name != "max_evaluations"]
+    before, after = (dict(_flatten({name: plain[name] for name in compared})) for plain in (stored, now))
+    ways = sorted(dict.fromkeys([*before, *after]), key=lambda way: way[-1] not in ("n_items", "bounds"))
+    for way in ways:  # first what users gave, then what followed from it
+        if before.get(way) == after.get(way):
+            continue
+        if way[-1] == "pool":
+            targets = ("population" if one.get(way) is None else "items" for one in (before, after))
+            return _was_and_is("target", *targets)
+        return _was_and_is(way[-1], before.get(way), after.get(way))
     return None
 
 
-def _changed_items(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """How the items are drawn otherwise than before, in words, or None."""
+def _difference_of_items(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """How the items, or how they are drawn and compared, are not the same, in words, or None."""
     if {stored["items"], now["items"]} == {"pool", "drawn"}:
-        was, is_now = (plain["items"] == "drawn" for plain in (stored, now))
-        return f"replace was {was} when the race began and is {is_now} now"
+        return _was_and_is("replace", stored["items"] == "drawn", now["items"] == "drawn")
     had, has = (plain["group_sizes"] is not None for plain in (stored, now))
     if had != has:
         was, is_now = ("given" if one else "not given" for one in (had, has))
         return f"groups were {was} when the race began and are {is_now} now"
-    if has and stored["items_digest"] != now["items_digest"]:
+    other = stored["items_digest"] != now["items_digest"]
+    if has and other:
         return "the items or their groups are not the same"
-    won, wins = (plain["algorithm"].get("comparison", {}).get("type") == "Wins" for plain in (stored, now))
-    if won != wins:
-        was, is_now = ("wins" if one else "mean" for one in (won, wins))
-        return f"criterion was {described(was)} when the race began and is {described(is_now)} now"
-    return None
+    criteria = ["wins" if _compares_wins(plain["algorithm"]) else "mean" for plain in (stored, now)]
+    if criteria[0] != criteria[1]:
+        return _was_and_is("criterion", *criteria)
+    return "the items are not the same" if other and stored["n_items"] == now["n_items"] else None
 
 
-def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first setting that is not the same, in words, or None.
+def _compares_wins(plain: Mapping[str, Any]) -> bool:
+    """Whether an algorithm as plain values has the comparison `Wins`."""
+    return bool(plain.get("comparison", {}).get("type") == "Wins")
 
-    The budget may change: stopping is allowed at any time, so a larger one continues the same race.
+
+def _was_and_is(name: str, was: Any, is_now: Any) -> str:
+    return f"{name} was {described(was)} when the race began and is {described(is_now)} now"
+
+
+def _fill_in(plain: Any) -> Any:
+    """A rule as plain values, with the default of each setting that is missing.
+
+    A user's own settings stay as they are, but for the settings of bestarm within them.
     """
-    stored = {**stored, "algorithm": up_to_date(stored["algorithm"])}
-    if (changed := _changed_items(stored, now)) is not None:
-        return changed
-    if stored["items_digest"] != now["items_digest"] and stored["n_items"] == now["n_items"]:
-        return "the items are not the same"
-    compared = [name for name in now if name != "max_evaluations"]
-    before, after = (dict(flat({name: plain[name] for name in compared})) for plain in (stored, now))
-    ways = sorted(dict.fromkeys([*before, *after]), key=lambda way: way[-1] not in ("n_items", "bounds"))
-    for way in ways:  # first what users gave, then what followed from it
-        if before.get(way) != after.get(way) and way[-1] == "pool":
-            was, is_now = ("population" if one.get(way) is None else "items" for one in (before, after))
-            return f"target was {described(was)} when the race began and is {described(is_now)} now"
-        if before.get(way) != after.get(way):
-            return (
-                f"{way[-1]} was {described(before.get(way))} when the race began and is {described(after.get(way))} now"
-            )
-    return None
+    if isinstance(plain, list):
+        return [_fill_in(part) for part in plain]
+    if not isinstance(plain, dict):
+        return plain
+    filled = {name: _fill_in(part) for name, part in plain.items()}
+    return filled if _has_own(filled) else encode(decode(filled))
+
+
+def _has_own(plain: Any) -> bool:
+    """Whether settings of a user's own classes are among these."""
+    if isinstance(plain, list):
+        return any(map(_has_own, plain))
+    return isinstance(plain, dict) and ("own" in plain or any(map(_has_own, plain.values())))
+
+
+def _flatten(plain: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Settings within settings, each with the way to it."""
+    for name, value in plain.items():
+        where = (*path, name)
+        if isinstance(value, Mapping):
+            yield where, value.get("type")
+            yield from _flatten({inner: part for inner, part in value.items() if inner not in ("type", "own")}, where)
+        else:
+            yield where, value

@@ -21,7 +21,7 @@ import numpy as np
 from bestarm.algorithms import Elimination
 from bestarm.errors import StoreError
 from bestarm.record.record import Record, RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
-from bestarm.record.store import Store, StoredRace, check_stored, damaged
+from bestarm.record.store import Store, StoredRace, check_stored, damage_error
 from bestarm.text import described, file_name, reason_of, short
 
 STEPS = 100_000  # of SQLite's virtual machine between two looks
@@ -265,7 +265,7 @@ def _check_size(connection: sqlite3.Connection, file: RaceFile) -> None:
     """
     page = connection.execute("PRAGMA page_size").fetchone()[0]
     if (file.size() or 0) % page and not file.beside("-wal").exists():  # with a log the file may be behind
-        raise damaged(file, "it was cut off")
+        raise damage_error(file, "it was cut off")
 
 
 def is_new(connection: sqlite3.Connection) -> bool:
@@ -288,7 +288,7 @@ def check_schema(connection: sqlite3.Connection, file: RaceFile) -> None:
         what = f"the {short(str(kind))} {described(name)} in it is not as a race has it"
         raise StoreError(f"{file} is not opened: {what}; only the five tables of a race may be in its file")
     if missing := sorted(IN_SCHEMA - set(held), key=str):
-        raise damaged(file, f"there is no {missing[0][0]} {missing[0][1]}")
+        raise damage_error(file, f"there is no {missing[0][0]} {missing[0][1]}")
 
 
 def rescued(connection: sqlite3.Connection, file: RaceFile) -> Path | None:
@@ -324,13 +324,13 @@ def explaining(file: RaceFile, what: str = "stored") -> Iterator[None]:
         if code == sqlite3.SQLITE_NOTADB:
             raise no_race(file) from error
         if code == sqlite3.SQLITE_CORRUPT or (what == "read" and code not in OF_THE_DISK):
-            raise damaged(file, text) from error
+            raise damage_error(file, text) from error
         if what == "read":
             raise StoreError(f"the race in {file} cannot be read ({text}): may you read the file?") from error
         raise unwritable(file, error) from error
     except UnicodeError as error:
         if what == "read":
-            raise damaged(file, str(error)) from error
+            raise damage_error(file, str(error)) from error
         raise StoreError(f"a name cannot be stored in {file}, because it is not text in UTF-8: {error}") from error
 
 
@@ -524,7 +524,7 @@ def _check_whole(connection: sqlite3.Connection, file: RaceFile) -> None:
     if health == "ok" and connection.execute("PRAGMA foreign_key_check(eliminations)").fetchone() is not None:
         health = "there are eliminations without their arm"
     if health != "ok":
-        raise damaged(file, health)
+        raise damage_error(file, health)
 
 
 def _load(connection: sqlite3.Connection, file: RaceFile) -> StoredRace:
@@ -535,7 +535,7 @@ def _load(connection: sqlite3.Connection, file: RaceFile) -> StoredRace:
         try:
             record = read_record(connection, len(arms), present["rounds_in_flight"])
         except (ValueError, TypeError, OverflowError) as error:  # also a RecordError
-            raise damaged(file, str(error)) from error
+            raise damage_error(file, str(error)) from error
     return StoredRace(settings, arms, record)
 
 
@@ -545,24 +545,24 @@ def _read_settings(connection: sqlite3.Connection, file: RaceFile) -> dict[str, 
     room = LONGEST_VALUE
     for name, value in connection.execute("SELECT name, value FROM settings"):
         if not isinstance(name, str) or not isinstance(value, str):
-            raise damaged(file, "there are settings that are not text")
+            raise damage_error(file, "there are settings that are not text")
         texts[name] = value
         room -= len(name) + len(value) + SMALLEST
         if room < 0:
-            raise damaged(file, "its settings are longer than those of any race")
+            raise damage_error(file, "its settings are longer than those of any race")
     try:
         return {name: json.loads(text) for name, text in texts.items()}
     except (ValueError, RecursionError) as error:  # no JSON, numbers of thousands of digits, a thousand brackets
-        raise damaged(file, str(error)) from error
+        raise damage_error(file, str(error)) from error
 
 
 def _read_arms(connection: sqlite3.Connection, file: RaceFile) -> tuple[str, ...]:
     rows = connection.execute("SELECT arm, name FROM arms ORDER BY arm").fetchall()
     names = tuple(name for _, name in rows)
     if [arm for arm, _ in rows] != list(range(len(rows))) or len(rows) < 2:
-        raise damaged(file, "arms are missing")
+        raise damage_error(file, "arms are missing")
     if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
-        raise damaged(file, "there are arms without a name of their own")
+        raise damage_error(file, "there are arms without a name of their own")
     if sum(map(len, names)) > LONGEST_VALUE:
-        raise damaged(file, "the names of its arms are longer than those of any race")
+        raise damage_error(file, "the names of its arms are longer than those of any race")
     return names
