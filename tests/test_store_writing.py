@@ -47,7 +47,7 @@ def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evalu
         (tmp_path / "nowhere" / "race.sqlite", "it is in a folder that does not exist"),
         (tmp_path / "file" / "race.sqlite", "it is in a folder that does not exist"),
         (tmp_path / "link", "it is in a folder that does not exist"),
-        (tmp_path / "loop", "is the folder writable"),
+        (tmp_path / "loop", "check its name and its folder"),
     ):
         with pytest.raises(StoreError) as refusal:
             race(lambda arm, item: begun.append(arm), arms=ALL, store=place)
@@ -60,7 +60,7 @@ def test_a_place_where_nothing_can_be_stored_is_refused_before_anything_is_evalu
 
 
 def test_a_name_that_the_system_does_not_take_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="is the folder writable"):
+    with pytest.raises(StoreError, match="check its name and its folder"):
         Race(ALL, store=tmp_path / ("long" * 100))
     with pytest.raises(StoreError, match="there is no race"):
         load_result(tmp_path / ("long" * 100))
