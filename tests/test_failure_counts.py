@@ -27,8 +27,8 @@ from bestarm.record.record import Note, note_of
 from bestarm.record.sqlite import read_store
 from bestarm.sources import programs
 from bestarm.sources.processes import LATE, Ended
+from race_files import Memory
 from small_race import LEVEL, run, share
-from test_store_protocol import Memory
 
 FROZEN = Path(__file__).parent / "data" / "frozen"
 Way = Callable[..., RaceResult[Any]]

@@ -20,8 +20,8 @@ from bestarm.cli import app
 from bestarm.racing import Outage
 from bestarm.record.sqlite import SQLiteStore, read_store
 from own_games import Playing
+from race_files import Memory
 from small_race import LEVEL, run, share
-from test_store_protocol import Memory
 
 AT = 3  # rounds before the network goes down
 IN_ORDER = tuple(int(item) for item in run(share, max_evaluations=90).items)

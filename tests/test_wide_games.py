@@ -11,7 +11,7 @@ from bestarm.algorithms.game import Algorithm
 from bestarm.comparisons import Betting, LeaderBetting, Portfolio, Wins, wealth
 from bestarm.comparisons.wealth import MANY_ROWS, WealthEvidence
 from bestarm.kernels.wealth_state import Purse
-from bestarm.record import store as stored_values
+from bestarm.record.store import check_cost
 
 K = MANY_ROWS + 6
 WAKING_SOON = (0.9, 0.3, 0.1)  # the next bet wakes in round 100
@@ -114,8 +114,8 @@ def test_the_memory_of_a_game_is_known_before_it_is_taken(
     game = algorithm.start(n_arms)
     assert isinstance(game, EliminationGame)
     taken = bytes_of(game)
-    monkeypatch.setattr(stored_values, "MOST_MEMORY", int(0.9 * taken))
+    monkeypatch.setattr("bestarm.record.store.MOST_MEMORY", int(0.9 * taken))
     with pytest.raises(ValueError, match=r"takes .* GiB of memory"):
-        stored_values.check_game(algorithm, n_arms)
-    monkeypatch.setattr(stored_values, "MOST_MEMORY", int(1.1 * taken))
-    stored_values.check_game(algorithm, n_arms)
+        check_cost(algorithm, n_arms, 1)
+    monkeypatch.setattr("bestarm.record.store.MOST_MEMORY", int(1.1 * taken))
+    check_cost(algorithm, n_arms, 1)

@@ -24,7 +24,7 @@ from bestarm.algorithms import LUCB, ConvexBAI
 from bestarm.cli import app
 from bestarm.comparisons import Portfolio
 
-FROZEN = Path(__file__).resolve().parent / "data" / "frozen"
+FROZEN = Path(__file__).resolve().parents[1] / "data" / "frozen"
 EXPECTED = json.loads((FROZEN / "expected.json").read_text(encoding="utf-8"))
 ARMS = {"plain": 0.35, "short": 0.45, "long": 0.5, "few": 0.6, "many": 0.72}
 
