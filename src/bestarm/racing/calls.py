@@ -17,7 +17,7 @@ from bestarm.algorithms.game import Arm
 from bestarm.checks import check_bounds, check_flag, check_path, check_seed
 from bestarm.comparisons import Comparison
 from bestarm.comparisons.evidence import Criterion
-from bestarm.errors import AssumptionWarning, StoreError
+from bestarm.errors import AssumptionWarning, BestarmError, StoreError
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.options import (
     CommandOptions,
@@ -29,8 +29,9 @@ from bestarm.racing.options import (
     start_chosen_game,
 )
 from bestarm.racing.running import Execution, run_race
-from bestarm.racing.state import ENDED_STREAM, NONSENSE, RaceState, summarise, warn_of
-from bestarm.record.record import Note, Record
+from bestarm.racing.state import RaceState
+from bestarm.racing.summary import summarise, warn_of
+from bestarm.record.record import Failure, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
@@ -49,6 +50,10 @@ from bestarm.sources.tables import (
     without_gaps,
 )
 from bestarm.text import file_name
+
+ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
+# What settings and scores raise that no race has, though each of them is of the right kind.
+NONSENSE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError, BestarmError)
 
 
 def race(  # noqa: PLR0913 - the one place where all options are said and described
@@ -248,13 +253,13 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options) -> RaceR
     pool = Items("pool", iter(()), n_items, digest(table.items), in_order)
     settings = race_settings(options, pool, digest(table.arms))
     game = start_chosen_game(settings, len(table.arms), options)
-    state = RaceState(game, settings, iter(()))
+    state = RaceState(game, settings, iter(()), race_arms(table.arms))
     state.record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
     if table.groups is None:
         _note_gaps(state.record, gaps[order])
     state.spent = state.record.n_asked(state.record.n_rounds, settings.group_sizes)
     state.ran_out = Reason.RAN_OUT_OF_ITEMS if game.n_rounds == settings.pool else Reason.BUDGET
-    result = summarise(state, race_arms(table.arms))
+    result = summarise(state)
     warn_of(result, game)
     return result
 
@@ -264,8 +269,7 @@ def _note_gaps(record: Record, gaps: NDArray[np.bool_]) -> None:
     for row in np.flatnonzero(gaps[: record.n_rounds].any(axis=1)).tolist():
         for arm in record.arms(row + 1):
             if gaps[row, arm]:
-                note = Note("the cell is missing", counted="worst")
-                record.failures.setdefault(row + 1, {})[arm] = note.stored
+                record.add_failure(row + 1, arm, Failure("the cell is missing", counted="worst"))
 
 
 def _bounds_of_test(table: ScoreTable, options: Options) -> tuple[float, float] | None:
@@ -355,9 +359,8 @@ def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceRes
     stored = read_store(path)
     try:
         state = _restored(stored, large)
-        names = RaceArms(stored.arms, stored.arms, stored.arms)
         del stored  # its record is as large as the race
-        result = summarise(state, names)
+        result = summarise(state)
         result.keep_game(state.game)
         return result
     except NONSENSE as error:
@@ -377,7 +380,8 @@ def _restored(stored: StoredRace, large: bool) -> RaceState:
         left = [record.item(number) or "" for number in range(n_rounds + 1, record.n_rounds + 1)]
         return islice(chain(left, more), None if settings.pool is None else settings.pool - n_rounds)
 
-    state = RaceState(start_game(settings, n_arms), settings, iter(()))
+    names = RaceArms(stored.arms, stored.arms, stored.arms)
+    state = RaceState(start_game(settings, n_arms), settings, iter(()), names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # they are in the result
         state.restore(record, items_after)

@@ -5,136 +5,30 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from bestarm.checks import LARGEST, check_count, check_flag, rounding_of
 from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
-from bestarm.racing.interruption import asked_to_end, evaluating, let_through
-from bestarm.record.record import Note, NotedScore
+from bestarm.racing.interruption import asked_to_end, evaluating, reraise_exit
+from bestarm.record.record import Failure, ScoreWithNote
 from bestarm.sources.items import item_text
 from bestarm.sources.programs import PlainError, ScoredError
 from bestarm.text import counted, described, hashable, label_text, quoted, said, short, shown
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
-
-Outcome = float | NotedScore | EvaluationError
-FINITE = "a score must be a finite number"
-
-
-def listed(value: Any, arms: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """What a function that takes all arms returned, in their order; nothing if it is not a collection."""
-    if isinstance(value, Mapping):
-        return [
-            value[arm] if hashable(arm) and arm in value else value.get(name)
-            for arm, name in zip(arms, names, strict=True)
-        ]
-    return list(value) if hasattr(value, "__iter__") or hasattr(value, "__getitem__") else []
-
-
-def is_failure(outcome: Outcome) -> "TypeIs[EvaluationError]":
-    """Whether an evaluation failed."""
-    return isinstance(outcome, EvaluationError)
-
-
-def told_outcome(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
-    """What was told about an evaluation: a score, or an exception in place of one; a wish to end is raised."""
-    if isinstance(value, EvaluationError):
-        return value
-    if isinstance(value, BaseException):
-        let_through(value, named(name, item))
-        return raised_outcome(value, bounds, name, item)
-    return checked_score(value, bounds, name, item)
-
-
-def raised_outcome(error: BaseException, bounds: tuple[float, float] | None, name: str, item: Any) -> Outcome:
-    """What an exception means: a failure, or the score that it counts as."""
-    if isinstance(error, EvaluationError):  # of one item of a group
-        return error
-    failure = failed_call(name, item, error)
-    if not isinstance(error, ScoredError):
-        return failure
-    score = checked_score(error.score, bounds, name, item)
-    return NotedScore(score, Note(str(failure), counted="time-out")) if isinstance(score, float) else score
-
-
-def after_retries(outcome: Outcome, failed: Sequence[EvaluationError]) -> Outcome:
-    """The outcome of the last attempt, with the attempts that failed before it."""
-    if not failed:
-        return outcome
-    if is_failure(outcome):
-        outcome.retried = len(failed)
-        return outcome
-    if isinstance(outcome, NotedScore):
-        return outcome._replace(note=outcome.note._replace(retried=len(failed)))
-    return NotedScore(outcome, Note(str(failed[-1]), retried=len(failed)))
-
-
-def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
-    """What went wrong, with the arm, the item and the exception."""
-    if isinstance(error, PlainError):
-        text = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
-    else:
-        text = f"{named(name, item)} failed: {type(error).__name__}: {said(error)}"
-    failure = EvaluationError(shown(text, "failure"))
-    failure.__cause__ = error
-    return failure
-
-
-def checked_score(value: Any, bounds: tuple[float, float] | None, name: str, item: Any) -> float | EvaluationError:
-    """The value as a float, or the failure that it is not a finite number within the bounds.
-
-    What is out of bounds by no more than rounding counts as the bound.
-    """
-    try:
-        score = float(value) if not isinstance(value, str | bytes) else None
-    except OverflowError:
-        return EvaluationError(f"{named(name, item)} returned a number too large for a float: {FINITE}")
-    except Exception:  # whatever the conversion of the user's type raises: it is no number
-        score = None
-    if score is None:
-        return EvaluationError(f"{named(name, item)} returned {described(value)}, which is not a number")
-    if not math.isfinite(score):
-        return EvaluationError(f"{named(name, item)} returned {score}: {FINITE}")
-    if abs(score) > LARGEST:
-        beyond = f"a score must lie within ±{LARGEST:g} (give scores in another unit)"
-        return EvaluationError(f"{named(name, item)} returned {score!r}: {beyond}")
-    return score if bounds is None or bounds[0] <= score <= bounds[1] else _beyond(score, bounds, name, item)
-
-
-def _beyond(score: float, bounds: tuple[float, float], name: str, item: Any) -> float | EvaluationError:
-    """The bound, if a score beyond it is so by rounding alone; else the error that the bounds are wrong."""
-    low, high = rounding_of(bounds)
-    if low <= score <= high:
-        return min(max(score, bounds[0]), bounds[1])
-    return OutOfBoundsError(
-        f"{named(name, item)} returned {score!r}, which is outside of bounds=({bounds[0]:g}, {bounds[1]:g}): give "
-        "wider bounds and start again"
-    )
-
-
-def named(name: str, item: Any) -> str:
-    """An evaluation, as messages call it."""
-    return f"evaluate({quoted(name)}, {item_in_message(item)})"
-
-
-def item_in_message(item: Any) -> str:
-    """An item in a message: a text in quotes, a number or another object as it is."""
-    text = item_text(item)
-    return quoted(text) if isinstance(item, str) else short(text)
-
-
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
-REAL = (-LARGEST, LARGEST)
+REAL = (-LARGEST, LARGEST)  # where scores lie that have no bounds
+FINITE = "a score must be a finite number"
+
+EvaluationOutcome = float | ScoreWithNote | EvaluationError
+Bounds = tuple[float, float] | None
 
 
 class ProgramEndError(BestarmError):
-    """A coroutine asked for the end of the program: an event loop must not see that itself: it would hang."""
+    """A coroutine asked for the end of the program: an event loop must not see that itself, it would hang."""
 
 
 class Call(NamedTuple):
@@ -150,9 +44,9 @@ class Call(NamedTuple):
     item: Any
 
     @property
-    def named(self) -> str:
+    def text(self) -> str:
         """The call, as messages name it."""
-        return named(self.names[0] if len(self.names) == 1 else "arms", self.item)
+        return call_text(self.names[0] if len(self.names) == 1 else "arms", self.item)
 
 
 @dataclass(frozen=True)
@@ -163,7 +57,7 @@ class Evaluation:
     jointly: bool = False
     retries: int = 0
     shuffled: bool = False  # the arms of a round in random order
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds = None
     token: str = field(default_factory=lambda: uuid4().hex)  # calls of other races differ too
 
     def check(self) -> None:
@@ -192,27 +86,27 @@ class Evaluation:
         called = getattr(self.function, "__call__", None)  # noqa: B004
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(called)
 
-    def once(self, arm: Any, item: Any, name: str) -> Outcome:
+    def once(self, arm: Any, item: Any, name: str) -> EvaluationOutcome:
         """The score of one arm, or what went wrong, in one attempt."""
         try:
             value = self.function(arm, item)
         except BaseException as error:
-            let_through(error, named(name, item))
-            return raised_outcome(error, self.bounds, name, item)
+            reraise_exit(error, call_text(name, item))
+            return outcome_of_error(error, self.bounds, name, item)
         low, high = self.bounds or REAL
         if type(value) is float and low <= value <= high:
             return value  # the common case, without further calls
-        return checked_score(value, self.bounds, name, item)
+        return check_score(value, self.bounds, name, item)
 
-    def __call__(self, call: Call) -> list[Outcome]:
+    def __call__(self, call: Call) -> list[EvaluationOutcome]:
         """The scores of the arms of a call, or what went wrong, after at most ``retries + 1`` attempts."""
-        failed: list[list[Outcome]] = []
+        failed: list[list[EvaluationOutcome]] = []
         for attempt in range(self.retries + 1):
             try:
                 with evaluating():
                     value = self.function(call.values if self.jointly else call.values[0], call.item)
             except BaseException as error:
-                let_through(error, call.named)
+                reraise_exit(error, call.text)
                 outcomes = self._failed(call, error)
             else:
                 outcomes = self._scores(value, call)
@@ -220,13 +114,13 @@ class Evaluation:
                 break
             failed.append(outcomes)
             time.sleep(pause(attempt))
-        return _in_the_end(outcomes, failed)
+        return _with_retries(outcomes, failed)
 
-    async def on_loop(self, call: Call) -> list[Outcome]:
-        """The same for a function that is awaited."""
+    async def on_loop(self, call: Call) -> list[EvaluationOutcome]:
+        """Evaluate a call of a function that is awaited, with the same attempts."""
         import asyncio
 
-        failed: list[list[Outcome]] = []
+        failed: list[list[EvaluationOutcome]] = []
         for attempt in range(self.retries + 1):
             try:
                 with evaluating():
@@ -236,7 +130,7 @@ class Evaluation:
             except BaseException as error:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise  # by the race; a cancellation that comes out of the function is a failure of its own
-                _refuse_to_end(error, call)
+                _hide_exit(error, call)
                 outcomes = self._failed(call, error)
             else:
                 outcomes = self._scores(value, call)
@@ -244,51 +138,61 @@ class Evaluation:
                 break
             failed.append(outcomes)
             await asyncio.sleep(pause(attempt))
-        return _in_the_end(outcomes, failed)
+        return _with_retries(outcomes, failed)
 
-    def _again(self, outcomes: list[Outcome], attempt: int) -> bool:
+    def _again(self, outcomes: list[EvaluationOutcome], attempt: int) -> bool:
         """Whether another attempt follows: none mends bounds that are wrong."""
         if attempt == self.retries or any(isinstance(outcome, OutOfBoundsError) for outcome in outcomes):
             return False
-        return any(map(is_failure, outcomes))
+        return any(isinstance(outcome, EvaluationError) for outcome in outcomes)
 
-    def _failed(self, call: Call, error: BaseException) -> list[Outcome]:
-        return [raised_outcome(error, self.bounds, name, call.item) for name in call.names]
+    def _failed(self, call: Call, error: BaseException) -> list[EvaluationOutcome]:
+        return [outcome_of_error(error, self.bounds, name, call.item) for name in call.names]
 
-    def _scores(self, value: Any, call: Call) -> list[Outcome]:
+    def _scores(self, value: Any, call: Call) -> list[EvaluationOutcome]:
         if not self.jointly:
-            return [checked_score(value, self.bounds, call.names[0], call.item)]
+            return [check_score(value, self.bounds, call.names[0], call.item)]
         try:
-            values = listed(value, call.values, call.names)
+            values = scores_in_order(value, call.values, call.names)
         except BaseException as error:  # whatever a generator of the user does
-            let_through(error, call.named)
+            reraise_exit(error, call.text)
             return self._failed(call, error)
         if len(values) != len(call.arms):
             wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given"
-            text = f"{named('arms', call.item)} {wanted}, got {described(value)}"
+            text = f"{call_text('arms', call.item)} {wanted}, got {described(value)}"
             return [EvaluationError(text) for _ in call.arms]
-        return [
-            checked_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)
-        ]
+        return [check_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)]
 
 
-def _refuse_to_end(error: BaseException, call: Call) -> None:
+def _hide_exit(error: BaseException, call: Call) -> None:
     """Raise a wish to end the program as an error that an event loop can see."""
     try:
-        let_through(error, call.named)
+        reraise_exit(error, call.text)
     except (KeyboardInterrupt, SystemExit) as end:
         raise ProgramEndError from end
 
 
-def _in_the_end(outcomes: list[Outcome], failed: list[list[Outcome]]) -> list[Outcome]:
+def _with_retries(outcomes: list[EvaluationOutcome], failed: list[list[EvaluationOutcome]]) -> list[EvaluationOutcome]:
     """The outcomes of the last attempt; each arm's own failures in the attempts before it are noted."""
     if not failed:
         return outcomes
     before = zip(*failed, strict=True)
     return [
-        after_retries(outcome, [attempt for attempt in attempts if is_failure(attempt)])
+        _after_retries(outcome, [attempt for attempt in attempts if isinstance(attempt, EvaluationError)])
         for outcome, attempts in zip(outcomes, before, strict=True)
     ]
+
+
+def _after_retries(outcome: EvaluationOutcome, failed: Sequence[EvaluationError]) -> EvaluationOutcome:
+    """The outcome of the last attempt, with the attempts that failed before it."""
+    if not failed:
+        return outcome
+    if isinstance(outcome, EvaluationError):
+        outcome.retried = len(failed)
+        return outcome
+    if isinstance(outcome, ScoreWithNote):
+        return outcome._replace(note=outcome.note._replace(retried=len(failed)))
+    return ScoreWithNote(outcome, Failure(str(failed[-1]), retried=len(failed)))
 
 
 def pause(attempt: int) -> float:
@@ -297,12 +201,12 @@ def pause(attempt: int) -> float:
 
 
 @dataclass(frozen=True)
-class OverGroup:
+class GroupMean:
     """A function of an arm (or of all arms, ``jointly``) and an item, evaluated on all items of a group."""
 
     function: Callable[..., Any]
     jointly: bool = False
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds = None
 
     def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
         """The mean over the items, for each arm where there are several."""
@@ -323,21 +227,21 @@ class OverGroup:
             return float(np.mean([self._score(arm, item, value) for item, value in zip(items, values, strict=True)]))
         names = list(map(label_text, arm))
         rows = [
-            [self._score(one, item, score) for one, score in zip(arm, listed(value, arm, names), strict=True)]
+            [self._score(one, item, score) for one, score in zip(arm, scores_in_order(value, arm, names), strict=True)]
             for item, value in zip(items, values, strict=True)
         ]
         return np.mean(rows, axis=0).tolist()
 
     def _score(self, arm: Any, item: Any, value: Any) -> float:
         """One score, checked by itself: a mean can hide one that is out of bounds."""
-        score = checked_score(value, self.bounds, label_text(arm), item)
-        if is_failure(score):
+        score = check_score(value, self.bounds, label_text(arm), item)
+        if isinstance(score, EvaluationError):
             raise score
         return score
 
 
-class OverGroupAwaited(OverGroup):
-    """The same for a function that is awaited."""
+class AwaitedGroupMean(GroupMean):
+    """A `GroupMean` of a function that is awaited."""
 
     async def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
         """The mean over the items, one after the other."""
@@ -350,7 +254,87 @@ class OverGroupAwaited(OverGroup):
         return self._mean(arm, items, values)
 
 
-def over_groups(evaluation: Evaluation) -> OverGroup:
+def group_mean(evaluation: Evaluation) -> GroupMean:
     """The function of an evaluation as one of groups."""
-    kind = OverGroupAwaited if evaluation.awaited else OverGroup
+    kind = AwaitedGroupMean if evaluation.awaited else GroupMean
     return kind(evaluation.function, evaluation.jointly, evaluation.bounds)
+
+
+def scores_in_order(value: Any, arms: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """What a function that takes all arms returned, in their order; nothing if it is not a collection."""
+    if isinstance(value, Mapping):
+        return [
+            value[arm] if hashable(arm) and arm in value else value.get(name)
+            for arm, name in zip(arms, names, strict=True)
+        ]
+    return list(value) if hasattr(value, "__iter__") or hasattr(value, "__getitem__") else []
+
+
+def told_outcome(value: Any, bounds: Bounds, name: str, item: Any) -> EvaluationOutcome:
+    """What was told about an evaluation: a score, or an exception in place of one; a wish to end is raised."""
+    if isinstance(value, EvaluationError):
+        return value
+    if isinstance(value, BaseException):
+        reraise_exit(value, call_text(name, item))
+        return outcome_of_error(value, bounds, name, item)
+    return check_score(value, bounds, name, item)
+
+
+def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any) -> EvaluationOutcome:
+    """What an exception means: a failure, or the score that it counts as."""
+    if isinstance(error, EvaluationError):  # of one item of a group
+        return error
+    failure = failed_call(name, item, error)
+    if not isinstance(error, ScoredError):
+        return failure
+    score = check_score(error.score, bounds, name, item)
+    return ScoreWithNote(score, Failure(str(failure), counted="time-out")) if isinstance(score, float) else score
+
+
+def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
+    """What went wrong, with the arm, the item and the exception."""
+    if isinstance(error, PlainError):
+        text = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
+    else:
+        text = f"{call_text(name, item)} failed: {type(error).__name__}: {said(error)}"
+    failure = EvaluationError(shown(text, "failure"))
+    failure.__cause__ = error
+    return failure
+
+
+def check_score(value: Any, bounds: Bounds, name: str, item: Any) -> float | EvaluationError:
+    """The value as a float, or the failure that it is not a finite number within the bounds.
+
+    What is out of bounds by no more than rounding counts as the bound.
+    """
+    try:
+        score = float(value) if not isinstance(value, str | bytes) else None
+    except OverflowError:
+        return EvaluationError(f"{call_text(name, item)} returned a number too large for a float: {FINITE}")
+    except Exception:  # whatever the conversion of the user's type raises: it is no number
+        score = None
+    low, high = REAL if bounds is None else rounding_of(bounds)
+    if score is not None and low <= score <= high and abs(score) <= LARGEST:
+        return score if bounds is None else min(max(score, bounds[0]), bounds[1])
+    what = f"{call_text(name, item)} returned"
+    if score is None:
+        return EvaluationError(f"{what} {described(value)}, which is not a number")
+    if not math.isfinite(score):
+        return EvaluationError(f"{what} {score}: {FINITE}")
+    if bounds is None or abs(score) > LARGEST:
+        return EvaluationError(f"{what} {score!r}: a score must lie within ±{LARGEST:g} (give scores in another unit)")
+    interval = f"({bounds[0]:g}, {bounds[1]:g})"
+    return OutOfBoundsError(
+        f"{what} {score!r}, which is outside of bounds={interval}: give wider bounds and start again"
+    )
+
+
+def call_text(name: str, item: Any) -> str:
+    """An evaluation, as messages call it."""
+    return f"evaluate({quoted(name)}, {item_in_message(item)})"
+
+
+def item_in_message(item: Any) -> str:
+    """An item in a message: a text in quotes, a number or another object as it is."""
+    text = item_text(item)
+    return quoted(text) if isinstance(item, str) else short(text)

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from types import FrameType
 
 
-def the_end_in(error: BaseException) -> KeyboardInterrupt | SystemExit | None:
-    """The wish to end, Ctrl-C or ``sys.exit``, that an exception is or, as a group, holds; None if there is none.
+def find_exit(error: BaseException) -> KeyboardInterrupt | SystemExit | None:
+    """The Ctrl-C or ``sys.exit`` that an exception is or, as a group, holds; None if there is none.
 
     Everything else is a failure: also exceptions that are no `Exception`, such as the cancellation of a task of the
     user's own.
@@ -16,14 +16,14 @@ def the_end_in(error: BaseException) -> KeyboardInterrupt | SystemExit | None:
     if isinstance(error, KeyboardInterrupt | SystemExit):
         return error
     if isinstance(error, BaseExceptionGroup):
-        ends = [end for part in error.exceptions if (end := the_end_in(part)) is not None]
+        ends = [end for part in error.exceptions if (end := find_exit(part)) is not None]
         return next((end for end in ends if isinstance(end, KeyboardInterrupt)), ends[0] if ends else None)
     return None
 
 
-def let_through(error: BaseException, during: str) -> None:
-    """Raise the wish to end that an exception is or holds, with a note on what was going on; do nothing for others."""
-    end = the_end_in(error)
+def reraise_exit(error: BaseException, during: str) -> None:
+    """Raise the Ctrl-C or ``sys.exit`` that an exception is or holds, with a note on what was going on."""
+    end = find_exit(error)
     if end is not None:
         end.add_note(during)
         raise end
@@ -63,12 +63,13 @@ class Interruption:
 
     def __enter__(self) -> None:
         self._open = True
-        self.check()
+        if self.asked:
+            raise KeyboardInterrupt
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._open = False
-        if kind is None:  # the user's code may have caught what was raised there
-            self.check()
+        if self.asked and kind is None:  # the user's code may have caught what was raised there
+            raise KeyboardInterrupt
 
 
 @contextmanager

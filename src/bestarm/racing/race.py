@@ -8,19 +8,25 @@ from bestarm.algorithms import Reason
 from bestarm.algorithms.game import Arm, warn_of_assumption
 from bestarm.checks import check_mapping
 from bestarm.errors import EvaluationError, OutOfBoundsError, StoreError
-from bestarm.racing.evaluation import Outcome, is_failure, told_outcome
-from bestarm.racing.options import Options, RaceOptions, known_options, race_settings, start_chosen_game
-from bestarm.racing.state import OpenRound, RaceState, standing, summarise
-from bestarm.record.record import Note, NotedScore, Record, RoundRow, ScoreRow
-from bestarm.record.settings import FORMAT, RaceSettings, difference, find_unstorable, settings_to_continue
+from bestarm.racing.evaluation import REAL, EvaluationOutcome, told_outcome
+from bestarm.racing.options import (
+    Options,
+    RaceOptions,
+    known_options,
+    race_settings,
+    start_chosen_game,
+)
+from bestarm.racing.state import OpenRound, RaceState
+from bestarm.racing.summary import standing, summarise
+from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreWithNote, stored_rows
+from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue
 from bestarm.record.sqlite import open_store
 from bestarm.record.store import Store, StoredRace, check_stored, one_line
-from bestarm.result.failures import _stand_ins
 from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
-from bestarm.sources.items import digest, items_in_order, race_arms
+from bestarm.sources.items import digest, items_in_order, race_arms, seeds_in_progression
 from bestarm.sources.programs import changed_measure
-from bestarm.text import counted, described, first_names, short
+from bestarm.text import counted, described, first_names, hashable, short
 from bestarm.values import equal_values, hash_of_values
 
 
@@ -34,9 +40,6 @@ class Round(Generic[Arm]):
     number: int
     item: Any
     arms: tuple[Arm, ...]
-
-
-Taken = tuple[OpenRound, int, float | None, str | None]  # the round, an arm, its score, its failure
 
 
 class Race(Generic[Arm]):
@@ -66,24 +69,28 @@ class Race(Generic[Arm]):
         items: Iterable[Any] | None = None,
         **options: Unpack[RaceOptions],
     ) -> None:
-        self._begin(arms, items, known_options("Race", options, RaceOptions))
+        self._start(arms, items, known_options("Race", options, RaceOptions))
 
     @classmethod
-    def begun(cls, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> Self:
+    def from_options(
+        cls, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options
+    ) -> Self:
         """A race from options that are known; for code that evaluates it."""
         race = cls.__new__(cls)
-        race._begin(arms, items, options)
+        race._start(arms, items, options)
         return race
 
-    def _begin(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
-        self.entrants = race_arms(arms)
+    def _start(self, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options) -> None:
+        named = race_arms(arms)
         given = items_in_order(items, options.seed, options.replace, options.groups)
-        settings, n_arms = race_settings(options, given, digest(self.entrants.names)), len(self.entrants.names)
+        settings, n_arms = race_settings(options, given, digest(named.names)), len(named.names)
         usual = options.rounds_in_flight is None and settings.rounds_in_flight > 1
         if usual and not settings.algorithm.start(n_arms).works_ahead:
             settings = replace(settings, rounds_in_flight=1)
-        self.state = RaceState(start_chosen_game(settings, n_arms, options), settings, given.order)
+        self.state = RaceState(start_chosen_game(settings, n_arms, options), settings, given.order, named)
+        self._numbers = {(type(label), label): arm for arm, label in enumerate(named.labels) if hashable(label)}
         self._store: Store | None = None
+        self._stored_candidates: tuple[int, ...] = ()  # as the store knows them
         if options.store is None:
             self.state.decide()
         else:
@@ -96,7 +103,7 @@ class Race(Generic[Arm]):
     @property
     def arms(self) -> tuple[Arm, ...]:
         """All arms, including those that have left."""
-        return self.entrants.labels
+        return self.state.arms.labels
 
     @property
     def finished(self) -> bool:
@@ -110,17 +117,16 @@ class Race(Generic[Arm]):
 
     def ask(self) -> list[Round[Arm]]:
         """All rounds that may be evaluated now and were not asked before; none while others must come back first."""
-        if self.finished:
-            raise RuntimeError(f"the race has ended ({self.reason}): nothing to ask")
-        labels, unasked = self.arms, self.state.unasked
-        rounds = [
-            Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.wanted]))
-            for opened in unasked
-            if opened.wanted
-        ]
-        unasked.clear()
+        state, labels = self.state, self.state.arms.labels
+        if (reason := state.reason) is not None:
+            raise RuntimeError(f"the race has ended ({reason}): nothing to ask")
+        rounds: list[Round[Arm]] = []
+        while state.unasked:
+            opened = state.unasked.popleft()
+            if opened.n_missing:
+                rounds.append(Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.wanted])))
         if not rounds:
-            self.state.check_items()
+            state.check_items()
         return rounds
 
     def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
@@ -131,55 +137,58 @@ class Race(Generic[Arm]):
         """
         opened = self.state.asked_round(asked.number if isinstance(asked, Round) else asked)
         check_mapping("scores", scores, "arms to scores")
-        outcomes: dict[int, Outcome] = {}
+        bounds = self.state.game.bounds
+        low, high = bounds or REAL
+        outcomes: dict[int, EvaluationOutcome] = {}
         for label, value in scores.items():
-            arm = self.entrants.find(label)
-            name = self.entrants.names[arm]
-            if arm not in opened.asked:
+            arm = self._numbers.get((type(label), label), -1)
+            arm = self.state.arms.find(label) if arm < 0 else arm
+            name = self.state.arms.names[arm]
+            if arm not in opened.scores:
                 raise ValueError(f"arm {described(name)} was not asked for in round {opened.number}")
-            if arm not in opened.wanted or arm in outcomes:
+            if opened.scores[arm] is not None or arm in outcomes:
                 raise ValueError(f"the score of arm {described(name)} in round {opened.number} was already told")
-            outcomes[arm] = told_outcome(value, self.state.game.bounds, name, opened.item)
+            plain = type(value) is float and low <= value <= high
+            outcomes[arm] = value if plain else told_outcome(value, bounds, name, opened.item)
         for arm, outcome in outcomes.items():
-            if is_failure(outcome) and self._raises(outcome):
+            if isinstance(outcome, EvaluationError) and self._raises(outcome):
                 raise self._located(outcome, opened, arm)
-        self.take([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
+        self.record_outcomes([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
-    def take(self, outcomes: Sequence[tuple[int, int, Outcome]]) -> None:
-        """Store checked outcomes (round, number of the arm, score or failure), then count what is complete.
+    def record_outcomes(self, outcomes: Sequence[tuple[int, int, EvaluationOutcome]]) -> None:
+        """Store what was evaluated (round, number of the arm, score or failure), then count what is complete.
 
-        The good ones, and failures that count as something, are stored and counted; then the first of the others is
+        Scores, and failures that count as something, are stored and counted; then the first of the other failures is
         raised, unless the race has ended before its round.
         """
-        taken: list[Taken] = []
+        state = self.state
+        rows: list[Row] = []
         first_failure: EvaluationError | None = None
-        opened = None
         for number, arm, outcome in outcomes:
-            if opened is None or opened.number != number:
-                opened = self.state.find(number)
             if isinstance(outcome, float):
-                taken.append((opened, arm, outcome, None))
-            elif isinstance(outcome, NotedScore):
-                taken.append((opened, arm, outcome.score, outcome.note.stored))
+                rows.append((number, arm, outcome, None))
+            elif isinstance(outcome, ScoreWithNote):
+                rows.append((number, arm, outcome.score, outcome.note))
             elif self._raises(outcome):
-                first_failure = first_failure or self._located(outcome, opened, arm)
+                first_failure = first_failure or self._located(outcome, state.find(number), arm)
+            elif state.settings.on_error == "worst":
+                failure = Failure(str(outcome), outcome.retried, "worst")
+                rows.append((number, arm, state.transform.worst, failure))
             else:
-                taken.append((opened, arm, *row_of_failure(outcome, self.state.settings, self.state.game.bounds)))
-        if self._store is not None and taken:
-            self._save(self._store, taken)
-        fill = self.state.record.fill
-        for opened, arm, score, failure in taken:
-            if failure is None and score is not None:
-                fill(opened.wanted.pop(arm), score)
-            else:
-                self.state.enter(opened, arm, score, failure)
-        begun = self.state.game.n_rounds > 0
-        self._absorb()
-        if not begun and self.state.game.n_rounds > 0:
-            warn_if_all_failed(self.state.record)
+                rows.append((number, arm, None, Failure(str(outcome), outcome.retried)))
+        if self._store is not None and rows:
+            self._save(self._store, rows)
+        began = state.game.n_rounds > 0
+        state.enter(rows)
+        absorbed = state.absorb()
+        if self._store is not None:
+            self._save_progress(self._store, absorbed)
+        if not began and state.game.n_rounds > 0:
+            warn_if_all_failed(state.record)
         if first_failure is not None and not self.finished:
             raise first_failure
-        self.state.check_items()
+        if state.broken is not None:
+            state.check_items()
 
     def _raises(self, failure: EvaluationError) -> bool:
         return self.state.settings.on_error == "raise" or isinstance(failure, OutOfBoundsError)
@@ -190,33 +199,35 @@ class Race(Generic[Arm]):
         failure.args = (f"{failure} ({failure.retried + 1} attempts)",) if failure.retried else failure.args
         return failure
 
-    def _save(self, store: Store, taken: list[Taken]) -> None:
+    def _save(self, store: Store, rows: list[Row]) -> None:
         """Write scores, and their rounds if they are the first of them."""
-        new = {opened.number: opened for opened, *_ in taken if not opened.stored}
-        rounds: list[RoundRow] = [(opened.number, opened.text, len(opened.asked)) for opened in new.values()]
-        scores: list[ScoreRow] = [(opened.number, arm, score, failure) for opened, arm, score, failure in taken]
-        store.save(rounds, scores)
-        for opened in new.values():
+        rounds: list[RoundRow] = []
+        new: list[OpenRound] = []
+        for number in dict.fromkeys(row[0] for row in rows):
+            opened = self.state.find(number)
+            if not opened.stored:
+                new.append(opened)
+                rounds.append((number, opened.text, len(opened.arms)))
+        store.save(rounds, stored_rows(rows))
+        for opened in new:
             opened.stored = True
 
-    def _absorb(self) -> None:
-        """Count complete rounds; who is out, and why the race ended, is written for those who read the file."""
-        if self._store is None:
-            self.state.absorb()
-            return
-        candidates = self.state.game.candidates
-        if self.state.absorb() and self.state.game.candidates != candidates:
-            self._store.save_eliminations(self.state.game.eliminations)
-        if self.finished:
-            self._store.update({"reason": self.reason})
+    def _save_progress(self, store: Store, absorbed: int) -> None:
+        """Write who is out, and why the race ended, for those who read the store."""
+        game, reason = self.state.game, self.state.reason
+        if absorbed and game.candidates != self._stored_candidates:
+            self._stored_candidates = game.candidates
+            store.save_eliminations(game.eliminations)
+        if reason is not None:
+            store.update({"reason": reason})
 
     def result(self) -> RaceResult[Arm]:
         """What is known so far; at the end, the answer."""
-        return summarise(self.state, self.entrants)
+        return summarise(self.state)
 
     def standing(self) -> Standing:
         """Who is still in, the leader's lead, what is spent: what a display shows while the race runs."""
-        return standing(self.state, self.entrants)
+        return standing(self.state)
 
     def close(self) -> None:
         """Close the store."""
@@ -233,42 +244,39 @@ class Race(Generic[Arm]):
     def _keep_in(self, store: Store, options: Options) -> None:
         """Begin a race in a store, or continue the one that is there."""
         self._store = store
+        state = self.state
         try:
-            algorithm = self.state.settings.algorithm
-            if (what := find_unstorable(algorithm)) is not None:
+            if (what := find_unstorable(state.settings.algorithm)) is not None:
                 raise TypeError(
-                    f"{described(algorithm)} cannot be kept in a store: it must be a frozen dataclass of numbers, "
-                    f"strings, tuples or dataclasses of them ({what})"
+                    f"{described(state.settings.algorithm)} cannot be kept in a store: it must be a frozen dataclass "
+                    f"of numbers, strings, tuples or dataclasses of them ({what})"
                 )
             stored = store.load()
             if stored is not None:
                 self._continue(store, stored, options)
-                return
-            settings = self.state.settings.to_plain()
-            store.create(settings | {"format": FORMAT, "source": options.origin, "reason": None}, self.entrants.names)
-            self.state.decide()
-            if self.finished:  # a stream without items
-                store.update({"reason": self.reason})
+            else:
+                about = {"format": FORMAT, "source": options.origin, "reason": None}
+                store.create(state.settings.to_plain() | about, state.arms.names)
+                state.decide()
+                if self.finished:  # a stream without items
+                    store.update({"reason": self.reason})
         except BaseException:
             self.close()
             raise
+        self._stored_candidates = self.state.game.candidates
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
-        before = check_stored(store, stored.settings)
-        begun = settings_to_continue(
-            self.state.settings,
+        """Go on with a race that a store holds, after a check that it is the one that was asked for."""
+        asked, before = self.state, check_stored(store, stored.settings)
+        settings = settings_to_continue(
+            asked.settings,
             stored.settings,
             ahead_given=options.rounds_in_flight is not None,
             test_given=options.comparison is not None or options.algorithm is not None,
         )
-        if begun.algorithm != self.state.settings.algorithm:
-            self.state.game = start_chosen_game(begun, len(self.arms), options)
-        self.state.settings = begun
-        if self.state.settings.hashed_seeds and not before["hashed_seeds"]:
-            self.state.use_seeds_in_progression()
-        now = self.state.settings.to_plain()
-        if stored.arms != self.entrants.names:
-            arms = f"they were {first_names(stored.arms)} and are {first_names(self.entrants.names)} now"
+        now = settings.to_plain()
+        if stored.arms != asked.arms.names:
+            arms = f"they were {first_names(stored.arms)} and are {first_names(asked.arms.names)} now"
             raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
         try:
             changed = changed_measure(before["source"], options.origin) or difference(before, now)
@@ -278,6 +286,12 @@ class Race(Generic[Arm]):
             raise StoreError(
                 f"{store} holds another race (give another file, or the same settings): {one_line(changed)}"
             )
+        game, items = asked.game, asked.items
+        if settings.algorithm != asked.settings.algorithm:
+            game = start_chosen_game(settings, len(self.arms), options)
+        if settings.hashed_seeds != asked.settings.hashed_seeds:
+            items = seeds_in_progression(settings.seed)
+        self.state = RaceState(game, settings, items, asked.arms)
         try:
             self.state.restore(stored.record)
             self._recover(store)
@@ -297,19 +311,9 @@ class Race(Generic[Arm]):
         self.state.open_again()
 
 
-def row_of_failure(
-    failure: EvaluationError, settings: RaceSettings, bounds: tuple[float, float] | None
-) -> tuple[float | None, str]:
-    """The score that a failure counts as, None for a disqualification, and the text to keep."""
-    if settings.on_error == "worst" and bounds is not None:
-        worst = bounds[1] if settings.lower_is_better else bounds[0]
-        return worst, Note(str(failure), failure.retried, "worst").stored
-    return None, Note(str(failure), failure.retried).stored
-
-
 def warn_if_all_failed(record: Record) -> None:
     """Warn when every evaluation of the first round failed: most likely there is a mistake in the user's function."""
-    failed = _stand_ins(record.first_rounds(1)) if 1 in record.failures else []
+    failed = [failure for _, _, _, failure in record.rows_of(1) if failure is not None and failure.counted]
     if failed and len(failed) == len(record.arms(1)):
         first = f"every evaluation of the first round failed (the first: {short(failed[0].text)})"
         warn_of_assumption(f"{first}: the race goes on with the worst scores, so stop it if nothing works")

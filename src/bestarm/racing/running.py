@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import suppress
@@ -13,23 +14,285 @@ from weakref import WeakSet
 
 from bestarm.algorithms import Reason
 from bestarm.algorithms.game import Arm
-from bestarm.racing.evaluation import Call, Evaluation, Outcome, ProgramEndError, failed_call, is_failure, over_groups
+from bestarm.errors import EvaluationError
+from bestarm.racing.evaluation import Call, Evaluation, EvaluationOutcome, ProgramEndError, failed_call, group_mean
 from bestarm.racing.interruption import (
     Interruption,
     evaluating,
+    find_exit,
     inside_evaluation,
     interruptible,
-    let_through,
-    the_end_in,
+    reraise_exit,
 )
 from bestarm.racing.options import Options
 from bestarm.racing.race import Race, Round
-from bestarm.racing.state import warn_of
+from bestarm.racing.summary import warn_of
 from bestarm.result.live import display
 from bestarm.result.result import RaceResult
 from bestarm.text import described, said
 
+USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds per arm
+SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
 GRACE = 0.5  # seconds that coroutines have to end when nobody waits for them
+Batch = list[tuple[int, int, EvaluationOutcome]]  # round, arm, what came out
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Who evaluates, on what, and whether it is shown."""
+
+    evaluation: Evaluation
+    executor: Executor | None = None
+    progress: bool = True
+
+    def check(self) -> None:
+        """Refuse what cannot be run."""
+        self.evaluation.check()
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {described(self.executor)}")
+        if self.evaluation.awaited and self.executor is not None:
+            raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
+
+
+def run_race(
+    execution: Execution, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options
+) -> RaceResult[Arm]:
+    """Run a race to its end, or until Ctrl-C."""
+    execution.check()
+    ahead = USUAL_IN_FLIGHT if execution.evaluation.awaited or execution.executor is not None else 1
+    race: Race[Arm] = Race.from_options(arms, items, replace(options, usual_in_flight=ahead))
+    evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
+    if options.groups is not None:
+        evaluation = replace(evaluation, function=group_mean(evaluation))
+    nested = inside_evaluation()
+    with race, display(race.standing, execution.progress) as show, interruptible() as interruption:
+        race.state.drawing = interruption
+        runner = _Runner(race, evaluation, show, interruption)
+        try:
+            with evaluating():
+                runner.run(execution)
+        except KeyboardInterrupt:
+            interruption.close()
+            if nested:
+                raise
+            return replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
+        result = race.result()
+    warn_of(result, race.state.game)
+    return result
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """A race with those who evaluate it and show it."""
+
+    race: Race[Any]
+    evaluation: Evaluation
+    show: Callable[[], None]
+    interruption: Interruption
+
+    def run(self, execution: Execution) -> None:
+        """Evaluate until the race has ended."""
+        if self.evaluation.awaited:
+            self._on_loop()
+        elif execution.executor is not None:
+            self._on_executor(execution.executor, self.evaluation)
+        else:
+            self._one_by_one()
+
+    def _one_by_one(self) -> None:
+        """Evaluate here, one call after the other."""
+        rounds: deque[Round[Any]] = deque()
+        while not self.race.finished:
+            if not rounds:
+                rounds.extend(self.race.ask())
+            self._evaluate(rounds.popleft())
+            self.show()
+
+    def _evaluate(self, todo: Round[Any]) -> None:
+        """Evaluate a round; it is stored as a whole unless it is slow or fails."""
+        outcomes, batch = self._outcomes(todo), Batch()
+        try:
+            while self._evaluate_some(outcomes, batch):
+                done, batch = batch, Batch()
+                self.race.record_outcomes(done)
+        finally:
+            self.interruption.close()
+            self.race.record_outcomes(batch)
+
+    def _evaluate_some(self, outcomes: Iterator[Batch], batch: Batch) -> bool:
+        """Evaluate until there is something to store at once; False when the round is evaluated."""
+        started = time.monotonic()
+        with self.interruption:
+            for made in outcomes:
+                if self.interruption.asked:  # what was evaluated when Ctrl-C came is dropped, whatever came out
+                    raise KeyboardInterrupt
+                batch += made
+                failed = False
+                for _, _, outcome in made:
+                    failed = failed or isinstance(outcome, EvaluationError)
+                if failed or time.monotonic() - started > SAVE_AFTER:
+                    return True
+        return False
+
+    def _outcomes(self, todo: Round[Any]) -> Iterator[Batch]:
+        """Evaluate a round call by call."""
+        evaluation, number = self.evaluation, todo.number
+        if evaluation.jointly or evaluation.retries:
+            for call in self._calls(todo):
+                yield [(number, arm, outcome) for arm, outcome in zip(call.arms, evaluation(call), strict=True)]
+            return
+        arms, item = self.race.state.arms, todo.item
+        for arm in self._in_order(number):
+            yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm]))]
+
+    def _in_order(self, number: int) -> list[int]:
+        """The arms of a round, in the order of their evaluation."""
+        wanted = self.race.state.find(number).wanted
+        if self.evaluation.shuffled:
+            luck = random.Random(f"{self.race.state.settings.seed} {number}")  # noqa: S311 - no secrets here
+            luck.shuffle(wanted)
+        return wanted
+
+    def _calls(self, todo: Round[Any]) -> Iterator[Call]:
+        """The calls that a round takes, in their order."""
+        arms, wanted = self.race.state.arms, self._in_order(todo.number)
+        for together in [wanted] if self.evaluation.jointly else [[arm] for arm in wanted]:
+            values, names = [arms.values[arm] for arm in together], [arms.names[arm] for arm in together]
+            yield Call(todo.number, tuple(together), tuple(values), tuple(names), todo.item)
+
+    def _on_loop(self) -> None:
+        """Evaluate coroutines; those that are of no use any more are cancelled."""
+        loop = LoopExecutor()
+        try:
+            try:
+                self._on_executor(loop, self.evaluation.on_loop)
+            finally:
+                loop.check()
+            with self.interruption:
+                loop.shutdown()
+        finally:
+            loop.shutdown(wait=False)
+
+    def _on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
+        """Start all that may be evaluated now, and take what is done, until the race has ended."""
+        race, running = self.race, _Running(executor, evaluate)
+        try:
+            while not race.finished:
+                for todo in race.ask():
+                    for call in self._calls(todo):
+                        self.interruption.check()
+                        running.start(call)
+                        if self.interruption.asked:
+                            running.drop_last()
+                with self.interruption:
+                    done, _ = wait(running.calls, return_when=FIRST_COMPLETED)
+                race.record_outcomes(running.collect(done))
+                self.show()
+        finally:
+            self.interruption.close()
+            rest = running.stop()
+            if self.interruption.asked:  # whatever came out since then may have come out because of it
+                rest = []
+            elif not race.finished:  # what failed may have failed for the same reason
+                rest = [(number, arm, outcome) for number, arm, outcome in rest if isinstance(outcome, float)]
+            race.record_outcomes(rest)
+
+
+@dataclass(frozen=True)
+class _Running:
+    """The calls that an executor was given."""
+
+    executor: Executor
+    evaluate: Callable[[Call], Any]
+    calls: dict[Future[list[EvaluationOutcome]], Call] = field(default_factory=dict)  # that are not collected yet
+    known: WeakSet[Future[list[EvaluationOutcome]]] = field(default_factory=WeakSet)
+    lost: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)  # rounds and arms of calls given once more
+
+    def start(self, call: Call) -> None:
+        """Give a call to the executor, which must answer with a future of its own."""
+        try:
+            future = self.executor.submit(self.evaluate, call)
+        except BaseException as error:
+            reraise_exit(error, call.text)
+            why = f"{type(error).__name__}: {said(error)}"
+            raise BrokenExecutor(f"the executor takes no evaluations in round {call.number}: {why}") from error
+        if not isinstance(future, Future) or future in self.known:
+            what = "the same future twice" if isinstance(future, Future) else described(future)
+            raise BrokenExecutor(f"the executor must give a new future for each evaluation, but its submit gave {what}")
+        self.known.add(future)
+        self.calls[future] = call
+
+    def drop_last(self) -> None:
+        """Forget the call that was started last if it has ended: it was evaluated here, when Ctrl-C came."""
+        future, call = self.calls.popitem()
+        if not future.done():
+            self.calls[future] = call
+
+    def collect(self, done: Iterable[Future[list[EvaluationOutcome]]]) -> Batch:
+        """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
+        for future in done:
+            _raise_errors_of_race(future, self.calls[future])
+        back = [future for future in done if not self._given_once_more(future)]
+        ordered = sorted(back, key=lambda future: self.calls[future][:2])
+        return _collected({future: self.calls.pop(future) for future in ordered})
+
+    def _given_once_more(self, future: Future[list[EvaluationOutcome]]) -> bool:
+        """Give a call that the executor has lost to it once more; whether that was done.
+
+        Evaluations return what the user's function raises. An error of the future is one of the executor: Dask's, for
+        one, may mistake a result for an error when a worker dies at that moment.
+        """
+        number, arms = self.calls[future][:2]
+        if future.exception() is None or (number, arms) in self.lost:
+            return False
+        self.lost.add((number, arms))
+        self.start(self.calls.pop(future))
+        return True
+
+    def stop(self) -> Batch:
+        """Cancel what has not begun; what is done by now. What runs on the executor of the user goes on."""
+        for future in self.calls:
+            with suppress(Exception):  # some executors cannot cancel, and say so: then it goes on as well
+                future.cancel()
+        return _collected({future: call for future, call in self.calls.items() if _came_back(future, call)})
+
+
+def _raise_errors_of_race(future: Future[list[EvaluationOutcome]], call: Call) -> None:
+    """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
+    number = call.number
+    if future.cancelled():
+        raise BrokenExecutor(f"the executor cancelled an evaluation of round {number}")
+    error = future.exception()
+    if isinstance(error, BrokenExecutor):
+        raise BrokenExecutor(f"the executor broke down while it evaluated round {number}: {error}") from error
+    if isinstance(error, ProgramEndError) and error.__cause__ is not None:
+        raise error.__cause__
+    if error is not None and (end := find_exit(error)) is not None:
+        raise end  # Ctrl-C reaches the processes of a pool too
+    if error is None and not _came_back(future, call):
+        what = f"does not hold what was evaluated, but {described(future.result())}"
+        raise BrokenExecutor(f"the executor gave a future for round {number} that {what}")
+
+
+def _came_back(future: Future[list[EvaluationOutcome]], call: Call) -> bool:
+    """Whether a future holds what its call returned: an outcome for each arm."""
+    if not future.done() or future.cancelled() or future.exception() is not None:
+        return False
+    outcomes: Any = future.result()
+    if not isinstance(outcomes, list) or len(outcomes) != len(call.arms):
+        return False
+    return all(isinstance(one, EvaluationOutcome) and one == one for one in outcomes)  # noqa: PLR0124 - NaN is no score
+
+
+def _collected(done: dict[Future[list[EvaluationOutcome]], Call]) -> Batch:
+    """The outcomes of calls that have ended; a call that did not come back twice is a failure of its arms."""
+    batch: Batch = []
+    for future, call in done.items():
+        error = future.exception()
+        for k, arm in enumerate(call.arms):
+            failed = None if error is None else failed_call(call.names[k], call.item, error)
+            batch.append((call.number, arm, failed or future.result()[k]))
+    return batch
 
 
 class LoopExecutor(Executor):
@@ -86,268 +349,3 @@ async def _cancel_all() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-
-
-USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds per arm
-SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
-Batch = list[tuple[int, int, Outcome]]  # round, arm, what came out
-
-
-@dataclass(frozen=True)
-class Execution:
-    """Who evaluates, on what, and whether it is shown."""
-
-    evaluation: Evaluation
-    executor: Executor | None = None
-    progress: bool = True
-
-    def check(self) -> None:
-        """Refuse what cannot be run."""
-        self.evaluation.check()
-        if self.executor is not None and not isinstance(self.executor, Executor):
-            raise TypeError(f"executor must be a concurrent.futures.Executor, got {described(self.executor)}")
-        if self.evaluation.awaited and self.executor is not None:
-            raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
-
-
-def run_race(
-    execution: Execution, arms: Mapping[Arm, Any] | Iterable[Arm], items: Iterable[Any] | None, options: Options
-) -> RaceResult[Arm]:
-    """Run a race to its end, or until Ctrl-C."""
-    execution.check()
-    awaited = execution.evaluation.awaited
-    ahead = USUAL_IN_FLIGHT if awaited or execution.executor is not None else 1
-    race: Race[Arm] = Race.begun(arms, items, replace(options, usual_in_flight=ahead))
-    evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
-    if options.groups is not None:
-        evaluation = replace(evaluation, function=over_groups(evaluation))
-    nested = inside_evaluation()
-    with race, display(race.standing, execution.progress) as show, interruptible() as interruption:
-        race.state.drawing = interruption
-        runner = _Runner(race, evaluation, show, interruption)
-        try:
-            with evaluating():
-                runner.run(execution)
-        except KeyboardInterrupt:
-            interruption.close()
-            if nested:
-                raise
-            return replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
-        result = race.result()
-    warn_of(result, race.state.game)
-    return result
-
-
-@dataclass(frozen=True)
-class _Runner:
-    """A race with those who evaluate it and show it."""
-
-    race: Race[Any]
-    evaluation: Evaluation
-    show: Callable[[], None]
-    interruption: Interruption
-
-    def run(self, execution: Execution) -> None:
-        """Evaluate until the race has ended."""
-        if self.evaluation.awaited:
-            self._on_loop()
-        elif execution.executor is not None:
-            self.on_executor(execution.executor, self.evaluation)
-        else:
-            self.one_by_one()
-
-    def _on_loop(self) -> None:
-        """Evaluate coroutines; those that are of no use any more are cancelled."""
-        loop = LoopExecutor()
-        try:
-            try:
-                self.on_executor(loop, self.evaluation.on_loop)
-            finally:
-                loop.check()
-            with self.interruption:
-                loop.shutdown()
-        finally:
-            loop.shutdown(wait=False)
-
-    def one_by_one(self) -> None:
-        """Evaluate here, one call after the other; a round is stored as a whole unless it is slow or fails."""
-        race = self.race
-        while not race.finished:
-            for todo in race.ask():
-                if race.reason is not None:  # by the round before it
-                    return
-                outcomes = self._outcomes(todo)
-                batch: Batch = []
-                try:
-                    while self._evaluate_some(outcomes, batch):
-                        done, batch = batch, []
-                        race.take(done)
-                finally:
-                    self.interruption.close()
-                    race.take(batch)
-                self.show()
-
-    def _evaluate_some(self, outcomes: Iterator[Batch], batch: Batch) -> bool:
-        """Evaluate until there is something to store at once; False when the round is evaluated."""
-        begun = time.monotonic()
-        with self.interruption:
-            for made in outcomes:
-                self.interruption.check()  # what was evaluated when Ctrl-C came is dropped, whatever came out
-                batch += made
-                failed = False
-                for _, _, outcome in made:
-                    failed = failed or is_failure(outcome)
-                if failed or time.monotonic() - begun > SAVE_AFTER:
-                    return True
-        return False
-
-    def _outcomes(self, todo: Round[Any]) -> Iterator[Batch]:
-        """Evaluate a round call by call."""
-        evaluation, number = self.evaluation, todo.number
-        if evaluation.jointly or evaluation.retries:
-            for call in self._calls(todo):
-                yield [(number, arm, outcome) for arm, outcome in zip(call.arms, evaluation(call), strict=True)]
-            return
-        arms, item = self.race.entrants, todo.item
-        for arm in self._wanted(number):
-            yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm]))]
-
-    def _wanted(self, number: int) -> list[int]:
-        """The arms of a round, in the order of their evaluation."""
-        wanted = list(self.race.state.find(number).wanted)
-        if self.evaluation.shuffled:
-            luck = random.Random(f"{self.race.state.settings.seed} {number}")  # noqa: S311 - no secrets here
-            luck.shuffle(wanted)
-        return wanted
-
-    def _calls(self, todo: Round[Any]) -> Iterator[Call]:
-        """The calls that a round takes, in their order."""
-        values, names, wanted = self.race.entrants.values, self.race.entrants.names, self._wanted(todo.number)
-        number, item = todo.number, todo.item
-        if self.evaluation.jointly:
-            given, called = tuple([values[arm] for arm in wanted]), tuple([names[arm] for arm in wanted])
-            yield Call(number, tuple(wanted), given, called, item)
-            return
-        for arm in wanted:
-            yield Call(number, (arm,), (values[arm],), (names[arm],), item)
-
-    def on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
-        """Start all that may be evaluated now, and take what is done, until the race has ended."""
-        race, running = self.race, _Running(executor, evaluate)
-        try:
-            while not race.finished:
-                for todo in race.ask():
-                    for call in self._calls(todo):
-                        self.interruption.check()
-                        running.start(call)
-                        if self.interruption.asked:
-                            running.drop_last()
-                with self.interruption:
-                    done, _ = wait(running.calls, return_when=FIRST_COMPLETED)
-                race.take(running.collect(done))
-                self.show()
-        finally:
-            self.interruption.close()
-            rest = running.stop()
-            if self.interruption.asked:  # whatever came out since then may have come out because of it
-                rest = []
-            elif not race.finished:  # what failed may have failed for the same reason
-                rest = [(number, arm, outcome) for number, arm, outcome in rest if isinstance(outcome, float)]
-            race.take(rest)
-
-
-@dataclass(frozen=True)
-class _Running:
-    """The calls that an executor was given."""
-
-    executor: Executor
-    evaluate: Callable[[Call], Any]
-    calls: dict[Future[list[Outcome]], Call] = field(default_factory=dict)  # that are not collected yet
-    known: WeakSet[Future[list[Outcome]]] = field(default_factory=WeakSet)
-    lost: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)  # rounds and arms of calls given once more
-
-    def start(self, call: Call) -> None:
-        """Give a call to the executor, which must answer with a future of its own."""
-        try:
-            future = self.executor.submit(self.evaluate, call)
-        except BaseException as error:
-            let_through(error, call.named)
-            why = f"{type(error).__name__}: {said(error)}"
-            raise BrokenExecutor(f"the executor takes no evaluations in round {call.number}: {why}") from error
-        if not isinstance(future, Future) or future in self.known:
-            what = "the same future twice" if isinstance(future, Future) else described(future)
-            raise BrokenExecutor(f"the executor must give a new future for each evaluation, but its submit gave {what}")
-        self.known.add(future)
-        self.calls[future] = call
-
-    def drop_last(self) -> None:
-        """Forget the call that was started last if it has ended: it was evaluated here, when Ctrl-C came."""
-        future, call = self.calls.popitem()
-        if not future.done():
-            self.calls[future] = call
-
-    def collect(self, done: Iterable[Future[list[Outcome]]]) -> Batch:
-        """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
-        for future in done:
-            _refuse_the_end(future, self.calls[future])
-        back = [future for future in done if not self._given_once_more(future)]
-        ordered = sorted(back, key=lambda future: self.calls[future][:2])
-        return _collected({future: self.calls.pop(future) for future in ordered})
-
-    def _given_once_more(self, future: Future[list[Outcome]]) -> bool:
-        """Give a call that the executor has lost to it once more; whether that was done.
-
-        Evaluations return what the user's function raises. An error of the future is one of the executor: Dask's, for
-        one, may mistake a result for an error when a worker dies at that moment.
-        """
-        number, arms = self.calls[future][:2]
-        if future.exception() is None or (number, arms) in self.lost:
-            return False
-        self.lost.add((number, arms))
-        self.start(self.calls.pop(future))
-        return True
-
-    def stop(self) -> Batch:
-        """Cancel what has not begun; what is done by now. What runs on the executor of the user goes on."""
-        for future in self.calls:
-            with suppress(Exception):  # some executors cannot cancel, and say so: then it goes on as well
-                future.cancel()
-        return _collected({future: call for future, call in self.calls.items() if _came_back(future, call)})
-
-
-def _refuse_the_end(future: Future[list[Outcome]], call: Call) -> None:
-    """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
-    number = call.number
-    if future.cancelled():
-        raise BrokenExecutor(f"the executor cancelled an evaluation of round {number}")
-    error = future.exception()
-    if isinstance(error, BrokenExecutor):
-        raise BrokenExecutor(f"the executor broke down while it evaluated round {number}: {error}") from error
-    if isinstance(error, ProgramEndError) and error.__cause__ is not None:
-        raise error.__cause__
-    if error is not None and (end := the_end_in(error)) is not None:
-        raise end  # Ctrl-C reaches the processes of a pool too
-    if error is None and not _came_back(future, call):
-        what = f"does not hold what was evaluated, but {described(future.result())}"
-        raise BrokenExecutor(f"the executor gave a future for round {number} that {what}")
-
-
-def _came_back(future: Future[list[Outcome]], call: Call) -> bool:
-    """Whether a future holds what its call returned: an outcome for each arm."""
-    if not future.done() or future.cancelled() or future.exception() is not None:
-        return False
-    outcomes: Any = future.result()
-    if not isinstance(outcomes, list) or len(outcomes) != len(call.arms):
-        return False
-    return all(isinstance(one, Outcome) and one == one for one in outcomes)  # noqa: PLR0124 - NaN is no score
-
-
-def _collected(done: dict[Future[list[Outcome]], Call]) -> Batch:
-    """The outcomes of calls that have ended; a call that did not come back twice is a failure of its arms."""
-    batch: Batch = []
-    for future, call in done.items():
-        error = future.exception()
-        for k, arm in enumerate(call.arms):
-            failed = None if error is None else failed_call(call.names[k], call.item, error)
-            batch.append((call.number, arm, failed or future.result()[k]))
-    return batch

@@ -1,45 +1,59 @@
-"""The state of a race: rounds decided, scores entered, rounds absorbed in the order asked, and its summary."""
+"""The state of a race: rounds decided, scores entered, rounds absorbed in the order asked."""
 
+import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestarm.algorithms import Game, Reason
-from bestarm.algorithms.game import warn_of_assumption
 from bestarm.checks import is_whole
-from bestarm.errors import BestarmError, StoreError
-from bestarm.record.record import Record
-from bestarm.record.replay import Failure, Outage, disqualify, nobody_left, reading_of, replay, tell_round
-from bestarm.record.settings import RaceSettings, unit_of
-from bestarm.result.live import Standing
-from bestarm.result.result import Outcome, RaceResult, Shape, shape_warning, shapes_of
-from bestarm.sources.items import Group, RaceArms, item_text, seeds_in_progression
+from bestarm.errors import StoreError
+from bestarm.record.record import Failure, Record, Row, encode_failure
+from bestarm.record.replay import DisqualifiedArm, Outage, RewardTransform, disqualify, nobody_left, replay, tell_round
+from bestarm.record.settings import RaceSettings
+from bestarm.sources.items import Group, RaceArms, item_text
 from bestarm.text import described
 
 END = object()
-TOGETHER = 10_000  # items that are compared at a time
-OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
+COMPARED_AT_ONCE = 10_000  # items
+REASONS_OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
 
 
 class OpenRound:
-    """A round that was decided and is not absorbed yet."""
+    """A round that was decided and is not absorbed yet: its item, and what is known of the arms asked."""
 
-    __slots__ = ("asked", "first", "item", "number", "stored", "text", "wanted")
+    __slots__ = ("arms", "failures", "item", "n_missing", "number", "scores", "stored", "text")
 
-    def __init__(self, number: int, item: Any, text: str, asked: list[int], first: int) -> None:
+    def __init__(self, number: int, item: Any, text: str, arms: list[int]) -> None:
         self.number = number
         self.item = item
-        self.text = text
-        self.asked = asked
-        self.first = first  # the place of its first score
-        self.wanted = dict(zip(asked, range(first, first + len(asked)), strict=True))  # where each score will be
+        self.text = text  # of the item
+        self.arms = arms
+        self.scores: dict[int, float | None] = dict.fromkeys(arms)  # None: not told yet; NaN: failed without a score
+        self.failures: dict[int, Failure] = {}
+        self.n_missing = len(arms)
         self.stored = False
+
+    @property
+    def wanted(self) -> list[int]:
+        """The arms that are not told yet."""
+        return [arm for arm, score in self.scores.items() if score is None]
+
+    @property
+    def disqualifying(self) -> dict[int, Failure]:
+        """The failures without a score, by arm."""
+        return {arm: failure for arm, failure in self.failures.items() if math.isnan(self.scores[arm] or 0.0)}
+
+    def enter(self, arm: int, score: float | None, failure: Failure | None) -> None:
+        """Take the score of an arm, or its failure."""
+        self.scores[arm] = math.nan if score is None else score
+        self.n_missing -= 1
+        if failure is not None:
+            self.failures[arm] = failure
 
 
 class RaceState:
@@ -49,20 +63,24 @@ class RaceState:
     absorbed; they count as spent from then on. Scores may come in any order, rounds are absorbed one after the other.
     """
 
-    def __init__(self, game: Game, settings: RaceSettings, items: Iterator[Any]) -> None:
+    def __init__(self, game: Game, settings: RaceSettings, items: Iterator[Any], arms: RaceArms) -> None:
         self.game = game
         self.settings = settings
-        self.record = Record()
-        self.spent = 0
+        self.arms = arms
+        self.transform = RewardTransform.of(settings, game)
+        self.record = Record()  # of the rounds that are absorbed
+        self.n_decided = 0  # rounds
+        self.spent = 0  # evaluations of all rounds decided
         self.open: deque[OpenRound] = deque()
         self.unasked: deque[OpenRound] = deque()
-        self.disqualified: list[Failure] = []
+        self.disqualified: list[DisqualifiedArm] = []
         self.ran_out: Reason | None = None  # why no more rounds are decided
         self.outage: Outage | None = None
         self.broken: BaseException | None = None  # what came out of the items in place of one
         self.drawing: AbstractContextManager[None] = nullcontext()  # around the code that gives items
-        self._items = items
-        self._reading = reading_of(settings, game)
+        self.items = items
+        self._pool = settings.pool
+        self._due: list[int] | None = None  # what the game asks for since it was last told something
 
     @property
     def reason(self) -> Reason | None:
@@ -79,32 +97,38 @@ class RaceState:
 
     def asked_round(self, number: int) -> OpenRound:
         """The round of this number, if it was asked and is not complete."""
-        if not is_whole(number):
+        if type(number) is not int and not is_whole(number):
             raise TypeError(f"a round is one that ask() gave, or its number, got {described(number)}")
         if 1 <= number <= self.game.n_rounds:
             raise ValueError(f"round {number} is complete: all its scores have already been told")
         if not self.open or number > self.open[-1].number or number < 1:
             raise ValueError(f"there is no round {number} to tell: call ask() first")
-        opened = self.find(number)
+        opened = self.open[number - self.open[0].number]
         if opened in self.unasked:
             raise ValueError(f"round {number} has not been asked: call ask() first")
         return opened
 
     def decide(self) -> None:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
-        limit, ahead = self.settings.max_evaluations, self.settings.rounds_in_flight
-        while not self.game.finished and self.ran_out is None and self.record.n_rounds < self.game.n_rounds + ahead:
-            if self.broken is not None:
+        game, limit, ahead = self.game, self.settings.max_evaluations, self.settings.rounds_in_flight
+        while self.ran_out is None and self.broken is None and self.n_decided < game.n_rounds + ahead:
+            if game.reason is not None:
                 return
-            asked = self.game.ask().tolist()
-            used_up = self.record.n_rounds == self.settings.pool
-            cost = 0 if used_up else len(asked) * self.settings.size_of(self.record.n_rounds + 1)
+            if self._due is None:
+                self._due = game.ask().tolist()
+            used_up = self.n_decided == self._pool
+            cost = 0 if used_up else len(self._due) * self._size_of_next()
             if limit is not None and self.spent + cost > limit:
                 self.ran_out = Reason.BUDGET
             elif (item := self._drawn()) is END:
                 self.ran_out = None if self.broken else Reason.RAN_OUT_OF_ITEMS
             else:
-                self._append(asked, item)
+                self._append(self._due, item)
+
+    def _size_of_next(self) -> int:
+        """How many items the next round to be decided has."""
+        sizes = self.settings.group_sizes
+        return 1 if sizes is None else sizes[self.n_decided]
 
     def _drawn(self) -> Any:
         """The next item, or the end. Errors are kept until all that is known is counted: `check_items` raises them.
@@ -113,7 +137,7 @@ class RaceState:
         """
         try:
             with self.drawing:
-                return next(self._items, END)
+                return next(self.items, END)
         except BaseException as error:
             self.broken = error
             return END
@@ -123,62 +147,62 @@ class RaceState:
         if self.broken is not None and not self.game.finished:
             raise self.broken
 
-    def _append(self, asked: list[int], item: Any) -> None:
-        text = item_text(item)
-        first = self.record.open(text, asked)
-        self.spent += len(asked) * self.settings.size_of(self.record.n_rounds)
-        shown = item.items if isinstance(item, Group) else item
-        opened = OpenRound(self.record.n_rounds, shown, text, asked, first)
+    def _append(self, arms: list[int], item: Any) -> None:
+        self.spent += len(arms) * self._size_of_next()
+        self.n_decided += 1
+        given = item.items if isinstance(item, Group) else item
+        opened = OpenRound(self.n_decided, given, item_text(item), arms)
         self.open.append(opened)
         self.unasked.append(opened)
 
-    def enter(self, opened: OpenRound, arm: int, score: float | None, failure: str | None) -> None:
-        """Take one score of an open round, or the failure of an arm that is to be disqualified."""
-        place = opened.wanted.pop(arm)
-        if score is not None:
-            self.record.fill(place, score)
-        if score is None or failure is not None:
-            self.record.failures.setdefault(opened.number, {})[arm] = failure or "it failed"
+    def enter(self, rows: Iterable[Row]) -> None:
+        """Take checked rows of open rounds; `absorb` counts what is complete then."""
+        for number, arm, score, failure in rows:
+            self.open[number - self.open[0].number].enter(arm, score, failure)
 
     def absorb(self) -> int:
-        """Absorb the complete rounds in order and decide new ones; returns how many were absorbed.
-
-        If those who failed in a round leave nobody, the race ends before it, with all candidates that it had.
-        """
+        """Absorb the complete rounds in order and decide new ones; returns how many were absorbed."""
         absorbed = 0
-        while not self.game.finished and self.outage is None and self.open and not self.open[0].wanted:
+        while self.open and not self.open[0].n_missing and self.outage is None and self.game.reason is None:
             opened = self.open[0]
-            failed, gone = self.record.disqualifying(opened.number), {failure.arm for failure in self.disqualified}
-            if nobody_left(self.game, opened.asked, failed, gone):
-                why = failed[min(failed)] if failed else "all arms of the round were disqualified in another"
-                self.outage = Outage(opened.number, opened.text, why)
+            if (opened.failures or self.disqualified) and not self._goes_on_after_failures(opened):
                 break
-            out = disqualify(self.game, opened.number, failed)
-            self.disqualified += out
-            if self.game.reason is not None:  # by the disqualification
-                break
-            gone |= {failure.arm for failure in out}
-            scores = self.record.scores(opened.number)
-            tell_round(self.game, opened.asked, scores, self._reading, gone)
+            scores: list[Any] = list(opened.scores.values())  # all are there
+            if opened.arms is self._due and not self.disqualified:
+                self.game.tell(self.transform.rewards(np.array(scores), opened.number))
+            else:  # the game may want less than was asked
+                gone = {out.arm for out in self.disqualified}
+                tell_round(self.game, opened.arms, np.array(scores), self.transform, gone)
+            self._due = None
+            self.record.append(opened.text, opened.arms, scores, opened.failures)
             self.open.popleft()
             absorbed += 1
             self.decide()
         return absorbed
 
+    def _goes_on_after_failures(self, opened: OpenRound) -> bool:
+        """Disqualify the arms that failed in a round; whether the round can be absorbed after that.
+
+        If those who failed leave nobody, the race ends before the round, with all candidates that it had.
+        """
+        failed, gone = opened.disqualifying, {out.arm for out in self.disqualified}
+        if nobody_left(self.game, opened.arms, failed, gone):
+            why = "all arms of the round were disqualified in another"
+            self.outage = Outage(opened.number, opened.text, encode_failure(failed[min(failed)]) if failed else why)
+            return False
+        if out := disqualify(self.game, opened.number, failed):
+            self.disqualified += out
+            self._due = None
+        return self.game.reason is None
+
     def open_again(self) -> None:
         """Want the evaluations again that failed in rounds that are not absorbed: they were lost in an outage."""
         self.outage = None
         for opened in self.open:
-            failed = self.record.disqualifying(opened.number)
-            for arm in failed:
-                del self.record.failures[opened.number][arm]
-            places = enumerate(opened.asked, start=opened.first)
-            opened.wanted = {arm: place for place, arm in places if arm in opened.wanted or arm in failed}
-
-    def use_seeds_in_progression(self) -> None:
-        """Take the seeds that a race of an earlier version was begun with."""
-        self.settings = replace(self.settings, hashed_seeds=False)
-        self._items = seeds_in_progression(self.settings.seed)
+            for arm in opened.disqualifying:
+                del opened.failures[arm]
+                opened.scores[arm] = None
+                opened.n_missing += 1
 
     def restore(self, past: Record, items_after: Callable[[int], Iterator[Any]] | None = None) -> None:
         """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told.
@@ -197,9 +221,9 @@ class RaceState:
         if items_after is None:
             self._pass_items(past, n_rounds)
         else:
-            self._items = items_after(n_rounds)
+            self.items = items_after(n_rounds)
         self._replay(past, n_rounds)
-        for number in range(self.record.n_rounds + 1, whole + 1):
+        for number in range(n_rounds + 1, whole + 1):
             self._append(past.arms(number), self._next_item(past, number))
         self.decide()
         more = True
@@ -211,25 +235,26 @@ class RaceState:
 
     def _replay(self, past: Record, n_rounds: int) -> None:
         """Play the first rounds all at once."""
-        self.disqualified += replay(self.game, past, past.all_disqualifying(), n_rounds, self._reading)
+        self.disqualified += replay(self.game, past, past.disqualifying(), n_rounds, self.transform)
         if self.game.n_rounds != n_rounds or (self.game.counts > past.counts(n_rounds, self.game.n_arms)).any():
             raise StoreError("it is damaged: scores are missing")
         self.record = past.first_rounds(n_rounds)
+        self.n_decided = n_rounds
         self.spent = past.n_asked(n_rounds, self.settings.group_sizes)
 
     def _pass_items(self, past: Record, n_rounds: int) -> None:
         """Take the items of the first rounds, which must be those of the record; many are compared at a time."""
-        for done in range(0, n_rounds, TOGETHER):
-            numbers = range(done + 1, min(done + TOGETHER, n_rounds) + 1)
-            items = list(islice(self._items, len(numbers)))
+        for done in range(0, n_rounds, COMPARED_AT_ONCE):
+            numbers = range(done + 1, min(done + COMPARED_AT_ONCE, n_rounds) + 1)
+            items = list(islice(self.items, len(numbers)))
             if [item_text(item) for item in items] != [past.item(number) for number in numbers]:
-                self._items = chain(items, self._items)
+                self.items = chain(items, self.items)
                 for number in numbers:
                     self._next_item(past, number)
 
     def _next_item(self, past: Record, number: int) -> Any:
         """The item of a round, which must be the one of the record."""
-        item = next(self._items, END)
+        item = next(self.items, END)
         if item is END:
             raise StoreError(f"its items were different: there is no item for round {number} now")
         before = past.item(number)
@@ -242,140 +267,20 @@ class RaceState:
 
     def _fill(self, opened: OpenRound, past: Record) -> None:
         """Enter what the record holds of a round that is open again."""
-        before = past.item(opened.number)
-        arms = past.arms(opened.number)
-        if (before is not None and before != opened.text) or not set(arms) <= set(opened.asked):
+        before, rows = past.item(opened.number), past.rows_of(opened.number)
+        if (before is not None and before != opened.text) or not {row[1] for row in rows} <= set(opened.arms):
             raise StoreError(f"it does not match the saved race from round {opened.number} on: are the items the same?")
         opened.stored = before is not None
-        failures = past.failures.get(opened.number, {})
-        for arm, score in zip(arms, past.scores(opened.number).tolist(), strict=True):
-            if arm in opened.wanted:
-                self.enter(opened, arm, None if np.isnan(score) else score, failures.get(arm))
+        for _, arm, score, failure in rows:
+            if opened.scores[arm] is None:
+                opened.enter(arm, score, failure)
 
 
 def known_reason(game: Game, why: str) -> Reason:
     """The reason why a game ended; a game of your own must use one of those that results have words for."""
-    known = {str(reason): reason for reason in OF_GAMES}
+    known = {str(reason): reason for reason in REASONS_OF_GAMES}
     if why not in known:
         raise ValueError(
             f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {described(why)}"
         )
     return known[why]
-
-
-def summarise(state: RaceState, arms: RaceArms) -> RaceResult[Any]:
-    """The result of a race as it stands."""
-    game, settings = state.game, state.settings
-    outcome = _outcome(state)
-    shapes = _shapes(state, arms, outcome)
-    wrong = shape_warning(shapes)
-    return RaceResult(
-        arms=arms.labels,
-        reason=state.reason or Reason.RUNNING,
-        n_evaluations=state.spent,
-        n_rounds=game.n_rounds,
-        means=_means(state),
-        counts=game.counts,
-        outcome=outcome,
-        settings=settings,
-        bounds=game.bounds,
-        guarantee=game.guarantee,
-        record=state.record.first_rounds(game.n_rounds),
-        warnings=tuple(game.warnings) if wrong is None else (wrong,),  # of the pairs concerned
-        shapes=shapes,
-        outage=state.outage,
-    )
-
-
-def _means(state: RaceState) -> NDArray[np.float64]:
-    """The mean score of each arm over the items that it was evaluated on."""
-    game, settings = state.game, state.settings
-    if unit_of(settings, game.guarantee) != 1.0:  # groups of several sizes
-        return _means_of_items(state)
-    if not settings.lower_is_better:
-        return game.means
-    return -game.means if game.bounds is None else sum(game.bounds) - game.means
-
-
-def _means_of_items(state: RaceState) -> NDArray[np.float64]:
-    """The same where rounds have several sizes."""
-    game, sizes = state.game, np.array(state.settings.group_sizes)
-    known, means = state.record.by_arm(game.n_rounds, game.n_arms), np.full(game.n_arms, np.nan)
-    for arm, count in enumerate(game.counts.tolist()):
-        rounds, scores = (column[:count] for column in known.of(arm))  # those in flight when it left do not count
-        if count > 0:
-            means[arm] = np.cumsum(scores * sizes[rounds])[-1] / sizes[rounds].sum()  # one after the other
-    return means
-
-
-def _shapes(state: RaceState, arms: RaceArms, outcome: Outcome) -> tuple[Shape[Any], ...]:
-    """How the differences look of the arms that left, and of the leader and its closest rival at the end."""
-    n_rounds = state.game.n_rounds
-    if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
-        return ()
-    scores = state.record.by_arm(n_rounds, state.game.n_arms)
-    return shapes_of(outcome.compared(n_rounds), scores.table, lambda arm: arms.labels[arm])
-
-
-def warn_of(result: RaceResult[Any], game: Game) -> None:
-    """Warn of what looks wrong at the end of a race and was not said while it ran."""
-    for text in result.warnings:
-        if text not in game.warnings:
-            warn_of_assumption(text)
-
-
-def _outcome(state: RaceState) -> Outcome:
-    game = state.game
-    candidates = list(game.candidates)
-    leader = _leader(game, candidates)
-    means = game.means
-    candidates.sort(key=lambda arm: (arm != leader, -means[arm] if game.n_rounds else 0.0))
-    return Outcome(
-        leader=leader,
-        candidates=tuple(candidates),
-        eliminations=tuple(game.eliminations),
-        failures=tuple(state.disqualified),
-        contradiction=None if game.n_rounds == 0 else game.contradiction,
-    )
-
-
-def _leader(game: Game, candidates: list[int]) -> int | None:
-    if game.n_rounds > 0:
-        return game.best
-    return candidates[0] if len(candidates) == 1 else None  # all others were disqualified in the first round
-
-
-def standing(state: RaceState, arms: RaceArms) -> Standing:
-    """How a race stands now."""
-    game, everything = state.game, state.settings.everything
-    unit, order = unit_of(state.settings, game.guarantee), _order(game)
-    first_two = (order[0], order[1]) if len(order) > 1 else None
-    bound = None if first_two is None else game.regret_bound
-    return Standing(
-        n_rounds=game.n_rounds,
-        n_arms=game.n_arms,
-        n_evaluations=state.spent,
-        everything=None if everything is None else everything * game.n_arms,
-        saved=game.n_arms * _items_so_far(state) - state.spent,
-        candidates=tuple(arms.names[arm] for arm in order),
-        lead=None if first_two is None else game.lead_seen(*first_two) * unit,
-        regret_bound=None if bound is None else bound * unit,
-    )
-
-
-def _order(game: Game) -> list[int]:
-    """The candidates, the leader first, then those that are closest to it."""
-    if game.n_rounds == 0:
-        return []
-    best = game.best
-    return [best, *sorted(set(game.candidates) - {best}, key=lambda arm: game.lead_seen(best, arm))]
-
-
-def _items_so_far(state: RaceState) -> int:
-    sizes, n_rounds = state.settings.group_sizes, state.record.n_rounds
-    return n_rounds if sizes is None else sum(sizes[:n_rounds])
-
-
-ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
-# What settings and scores raise that no race has, though each of them is of the right kind.
-NONSENSE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError, BestarmError)

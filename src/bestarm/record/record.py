@@ -1,11 +1,10 @@
-"""What was scored: the only form of scores in memory, and the same rows as on disk."""
+"""What was scored, round by round: the columns that hold it in memory, and the rows of a store."""
 
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,110 +14,67 @@ from bestarm.checks import check_in_flight
 from bestarm.errors import BestarmError
 from bestarm.text import counted
 
+RoundRow = tuple[int, str, int]  # round, item as text, how many arms were asked
+ScoreRow = tuple[int, int, float | None, str | None]  # round, arm, score or None, failure as text or None
 Counted = Literal["", "worst", "time-out"]  # what took the place of a score, if anything did
+
 RETRIED, COUNTED = r"retried (\d+) times?", r"counted as (worst|time-out)"
-BEGINNING = re.compile(f"(?:{RETRIED}, {COUNTED}|{RETRIED}|{COUNTED}): ")
+PREFIX = re.compile(f"(?:{RETRIED}, {COUNTED}|{RETRIED}|{COUNTED}): ")
+UNKNOWN = "it failed"  # the reason where a store holds neither a score nor a text
+CELLS = 2**22  # of a table that is made at a time
+ROUNDS_AT_A_TIME = 2**16  # that are compared with each other
+ROWS_AT_A_TIME = 2**14  # that are read from a store
 
 
-class Note(NamedTuple):
-    """A failure: why, how many attempts failed and were tried again, and what it counts as."""
+class Failure(NamedTuple):
+    """A failed evaluation: why, how many attempts failed before the last one, and what it counts as.
+
+    It counts as nothing, ``""``, where the evaluation succeeded in the end, and where it disqualified the arm.
+    """
 
     text: str
     retried: int = 0
     counted: Counted = ""
-
-    @property
-    def stored(self) -> str:
-        """The text that a row holds."""
-        said = [f"retried {self.retried} time{'s' * (self.retried != 1)}"] if self.retried else []
-        said += [f"counted as {self.counted}"] if self.counted else []
-        return f"{', '.join(said)}: {self.text}" if said else self.text
+    bare: bool = False  # a store holds the text alone, as the first versions wrote it
 
 
-def note_of(stored: str, scored: bool) -> Note:
-    """The note of a row, which has a score or not."""
-    begun = BEGINNING.match(stored)
-    if begun is None:
-        return Note(stored, counted="worst" if scored else "")
-    retried = int(begun[1] or begun[3] or 0)
-    counted: Counted = (begun[2] or begun[4] or "") if scored else ""  # type: ignore[assignment]
-    return Note(stored[begun.end() :], retried, counted)
-
-
-class NotedScore(NamedTuple):
+class ScoreWithNote(NamedTuple):
     """A score, and what failed on the way to it."""
 
     score: float
-    note: Note
+    note: Failure
 
 
-CONTINUES = 0b1100_0000, 0b1000_0000  # of a byte in UTF-8: bits that say whether it begins a character, and that not
+Row = tuple[int, int, float | None, Failure | None]  # round, arm, score, failure: at least one of the two is there
 
 
-class Texts:
-    """Texts by number, in one piece of memory; None where there is none."""
+def encode_failure(failure: Failure) -> str:
+    """The text of a failure in a store; it begins with what followed: ``"retried 2 times, counted as worst: ..."``."""
+    said = [f"retried {failure.retried} time{'s' * (failure.retried != 1)}"] if failure.retried else []
+    said += [f"counted as {failure.counted}"] if failure.counted else []
+    return f"{', '.join(said)}: {failure.text}" if said and not failure.bare else failure.text
 
-    def __init__(self, texts: Iterable[str | None] = ()) -> None:
-        self._bytes = bytearray()
-        self._ends = array("q", [0])
-        self._none: set[int] = set()
-        for text in texts:
-            self.append(text)
 
-    @classmethod
-    def of_bytes(cls, joined: bytearray, ends: "array[int]") -> Self:
-        """Texts in UTF-8, one after the other, and where they end, after a 0; `UnicodeError` if one is no text."""
-        if not joined.isascii():
-            joined.decode()
-            starts = np.frombuffer(ends, dtype=np.int64)[:-1]
-            starts = starts[starts < len(joined)]
-            if ((np.frombuffer(joined, dtype=np.uint8)[starts] & CONTINUES[0]) == CONTINUES[1]).any():
-                raise UnicodeError("a text begins within a character")
-        texts = cls()
-        texts._bytes, texts._ends = joined, ends
-        return texts
+def decode_failure(stored: str, scored: bool) -> Failure:
+    """The inverse of `encode_failure` for a row that has a score or not; without one a failure counts as nothing."""
+    found = PREFIX.match(stored)
+    retried, as_what = (None, None) if found is None else (found[1] or found[3], found[2] or found[4])
+    if found is None or (as_what and not scored):
+        return Failure(stored, counted="worst", bare=True) if scored else Failure(stored)
+    kind: Counted = "worst" if as_what == "worst" else "time-out" if as_what else ""
+    return Failure(stored[found.end() :], int(retried or 0), kind)
 
-    def append(self, text: str | None) -> None:
-        """Add a text, or that there is none."""
-        if text is None:
-            self._none.add(len(self))
-        else:
-            self._bytes += text.encode("utf-8", "surrogatepass")
-        self._ends.append(len(self._bytes))
 
-    def extend(self, texts: Sequence[str]) -> None:
-        """Add many texts."""
-        joined = "".join(texts).encode("utf-8", "surrogatepass")
-        sizes = map(len, texts) if joined.isascii() else (len(text.encode("utf-8", "surrogatepass")) for text in texts)
-        self._ends.extend(accumulate(sizes, initial=len(self._bytes)))
-        del self._ends[-len(texts) - 1]  # where they begin is where the others end
-        self._bytes += joined
+def stored_rows(rows: Iterable[Row]) -> list[ScoreRow]:
+    """Rows in the form that a store keeps: failures as text."""
+    return [
+        (number, arm, score, None if failure is None else encode_failure(failure))
+        for number, arm, score, failure in rows
+    ]
 
-    def __len__(self) -> int:
-        return len(self._ends) - 1
 
-    def __getitem__(self, place: int) -> str | None:
-        if place in self._none:
-            return None
-        return self._bytes[self._ends[place] : self._ends[place + 1]].decode("utf-8", "surrogatepass")
-
-    def __iter__(self) -> Iterator[str | None]:
-        return (self[place] for place in range(len(self)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Texts):
-            return NotImplemented
-        return (self._none, self._ends, self._bytes) == (other._none, other._ends, other._bytes)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def first(self, n: int) -> Self:
-        """A copy of the first of them."""
-        part = type(self)()
-        part._ends = self._ends[: n + 1]
-        part._bytes = self._bytes[: part._ends[-1]]
-        part._none = {place for place in self._none if place < n}
-        return part
+class RecordError(BestarmError, ValueError):
+    """Rows that no race can have written, and why."""
 
 
 class ByArm:
@@ -128,12 +84,9 @@ class ByArm:
         there = ~np.isnan(scores)
         if not there.all():
             rounds, arms, scores = rounds[there], arms[there], scores[there]
-        if arms.size % n_arms == 0 and (arms.reshape(-1, n_arms) == np.arange(n_arms)).all():  # nobody has left
-            self._rounds, self._scores = rounds.reshape(-1, n_arms).T.ravel(), scores.reshape(-1, n_arms).T.ravel()
-        else:
-            kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
-            order = np.argsort(arms.astype(kind), kind="stable")
-            self._rounds, self._scores = rounds[order], scores[order]
+        kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
+        order = np.argsort(arms.astype(kind), kind="stable")
+        self._rounds, self._scores = rounds[order], scores[order]
         self._ends = np.append(0, np.cumsum(np.bincount(arms, minlength=n_arms)))
 
     def of(self, arm: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -157,162 +110,55 @@ class ByArm:
         return np.column_stack([scores_a[:n], scores_b[:n]])
 
 
-RoundRow = tuple[int, str, int]  # round, item as text, how many arms were asked
-ScoreRow = tuple[int, int, float | None, str | None]  # round, arm, score or None, failure or None
-
-
-class RecordError(BestarmError, ValueError):
-    """Rows that no race can have written, and why."""
-
-
-def in_order(rows: Iterable[Any], width: int, what: str) -> list[Any]:
-    """The rows of a store in the order of rounds and arms, where most stores have them already."""
-    try:
-        tuples = [tuple(row) for row in rows]
-        if any(len(row) != width for row in tuples):
-            raise TypeError
-        sort = any(one[:2] > other[:2] for one, other in pairwise(tuples))
-        return sorted(tuples, key=itemgetter(0, 1)) if sort else tuples
-    except (TypeError, ValueError) as error:  # no rows, or what cannot be compared
-        raise RecordError(f"{what} must be rows of {width} values, and begin with numbers") from error
-
-
-class RoundColumns:
-    """Rounds, in their order: number, item, how many arms were asked."""
-
-    def __init__(self) -> None:
-        self.numbers = array("q")
-        self.items = Texts()
-        self.asked = array("i")
-
-    def add(self, rows: Sequence[RoundRow]) -> None:
-        """Read further rows."""
-        if not rows:
-            return
-        numbers, items, asked = zip(*rows, strict=True)
-        self.numbers.extend(_whole_numbers("q", numbers, "the number of a round"))
-        self.asked.extend(_whole_numbers("i", asked, "the number of arms asked in a round"))
-        if min(asked) < 0:
-            raise RecordError("the number of arms asked in a round is negative")
-        try:
-            self.items.extend(items)
-        except TypeError:
-            raise RecordError("there are items that are no text") from None
-
-    @classmethod
-    def of_size(cls, n: int) -> Self:
-        """Numbers of so many rounds, all 0, to be filled in; their items are still to come."""
-        columns = cls()
-        columns.numbers, columns.asked = array("q", [0]) * n, array("i", [0]) * n
-        return columns
-
-
-class ScoreColumns:
-    """Scores, in the order of rounds and arms; NaN where there is none."""
-
-    def __init__(self) -> None:
-        self.rounds = array("q")
-        self.arms = array("i")
-        self.values = array("d")
-
-    def add(self, rows: Sequence[tuple[int, int, float | None]]) -> None:
-        """Read further rows: round, arm, score."""
-        if not rows:
-            return
-        rounds, arms, scores = zip(*rows, strict=True)
-        self.rounds.extend(_whole_numbers("q", rounds, "the round of a score"))
-        self.arms.extend(_whole_numbers("i", arms, "the arm of a score"))
-        self.values.extend(_scores(scores))
-
-    @classmethod
-    def of_size(cls, n: int) -> Self:
-        """So many scores, all 0, to be filled in."""
-        columns = cls()
-        columns.rounds, columns.arms, columns.values = array("q", [0]) * n, array("i", [0]) * n, array("d", [0.0]) * n
-        return columns
-
-
-def _whole_numbers(kind: str, values: Sequence[Any], what: str) -> "array[int]":
-    """Whole numbers, one after the other; texts and fractions are refused."""
-    try:
-        return array(kind, values)
-    except (TypeError, OverflowError):
-        raise RecordError(f"{what} is no whole number, or too large") from None
-
-
-def _scores(values: Sequence[Any]) -> "array[float]":
-    """Scores as numbers, NaN for None; texts and what is not finite are refused."""
-    missing = values.count(None)
-    try:
-        scores = array("d", values if not missing else [math.nan if one is None else one for one in values])
-    except (TypeError, OverflowError):
-        scores = array("d", [math.inf])
-    if np.count_nonzero(~np.isfinite(np.frombuffer(scores))) != missing or (missing and math.inf in scores):
-        raise RecordError("there are scores that are not finite numbers")
-    return scores
-
-
-CELLS = 2**22  # of a table that is made at a time
-TOGETHER = 2**16  # rounds that are compared at a time
-
-
 class Record:
     """Rounds, one after the other, each with its item, the arms asked, and a score or a failure for each of them.
 
-    In columns, as large as what was asked: twelve bytes a score, twenty and its item a round. Rounds are numbered
-    from 1; a score is NaN where it is not there yet, or where its evaluation failed and the arm was disqualified.
-    Rounds are only ever added, scores only ever filled in.
+    Rounds are numbered from 1 and only ever appended. A score is NaN where its evaluation failed and the arm was
+    disqualified. The record of a store may also hold rounds that are not complete.
     """
 
     def __init__(self) -> None:
-        self.failures: dict[int, dict[int, str]] = {}  # by round and arm: also those that count as the worst score
-        self._items = Texts()  # by round; None where a file does not hold the round
-        self._n_asked = array("i")  # by round; in a file more than there are scores where some were not told
-        self._ends = array("q", [0])  # by round: where its rows end
+        self._items: list[str | None] = []  # by round; None where a store does not hold the round
+        self._n_asked = array("i")  # by round; in a store more than there are scores where some were not told
+        self._ends = array("q", [0])  # by round: where its scores end
         self._arms = array("i")
         self._scores = array("d")
+        self._failures: dict[int, dict[int, Failure]] = {}  # by round and arm: also of evaluations that have a score
 
     @classmethod
-    def of_rows(cls, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow], ahead: int) -> Self:
-        """The record in a store, from its rows; at most ``ahead`` rounds, those in flight, may be without scores."""
-        of_rounds, of_scores = RoundColumns(), ScoreColumns()
-        of_rounds.add(in_order(rounds, 3, "rounds"))
-        told = in_order(scores, 4, "scores")
-        of_scores.add([row[:3] for row in told])
-        failures = [row for row in told if row[2] is None or row[3] is not None]
-        return cls.of_columns(of_rounds, of_scores, failures, check_in_flight(ahead))
+    def of_rows(
+        cls, rounds: Iterable[RoundRow], scores: Iterable[ScoreRow], ahead: int, n_arms: int | None = None
+    ) -> Self:
+        """The record in a store, from its rows; at most ``ahead`` rounds, those in flight, may be without scores.
 
-    @classmethod
-    def of_columns(cls, rounds: RoundColumns, scores: ScoreColumns, failures: Iterable[ScoreRow], ahead: int) -> Self:
-        """The same from columns in the order of rounds and arms; ``failures`` are the rows that have one, or no score.
-
-        Nothing here is larger than what was read and ``ahead``.
+        The rows may come from iterators: some thousands are held at a time, beside the columns that they become. With
+        ``n_arms``, rows of arms that do not exist are refused.
         """
-        record = cls()
-        numbers = np.frombuffer(rounds.numbers, dtype=np.int64)
+        return cls._of_columns(_read_rounds(rounds, n_arms), _read_scores(scores, n_arms), check_in_flight(ahead))
+
+    @classmethod
+    def _of_columns(cls, rounds: "_Rounds", scores: "_Scores", ahead: int) -> Self:
+        """The record of columns that are in the order of rounds and arms."""
+        numbers, scored = np.frombuffer(rounds.numbers, dtype=np.int64), np.frombuffer(scores.rounds, dtype=np.int64)
         last = int(numbers[-1]) if numbers.size else 0
         if numbers.size and numbers[0] < 1:
             raise RecordError("rounds are numbered from 1")
         if last > numbers.size + ahead:
             gaps = np.flatnonzero(numbers != np.arange(1, numbers.size + 1))
             raise RecordError(f"scores of round {gaps[0] + 1 if gaps.size else last} are missing")
-        scored = np.frombuffer(scores.rounds, dtype=np.int64)
-        if (np.diff(numbers) <= 0).any() or (np.diff(scored) < 0).any():
-            raise RecordError("its rounds or scores are not in their order")
+        if (np.diff(numbers) <= 0).any():
+            raise RecordError("a round is there twice")
         places = np.searchsorted(numbers, scored)
         if scored.size and (places[-1] == numbers.size or (numbers[places] != scored).any()):
             raise RecordError("there are scores without their round")
-        for number, arm, _, failure in failures:
-            record.failures.setdefault(number, {})[arm] = failure or "it failed"
+        record = cls()
         record._items, record._n_asked = rounds.items, rounds.asked
-        if last > numbers.size:  # some are in flight and not in the file
-            places_of = dict(zip(rounds.numbers, range(numbers.size), strict=True))
-            record._items = Texts(rounds.items[places_of[k]] if k in places_of else None for k in range(1, last + 1))
-            asked = np.zeros(last, dtype=np.intc)
-            asked[numbers - 1] = np.frombuffer(rounds.asked, dtype=np.intc)
-            record._n_asked = array("i", asked.tobytes())
+        if last > numbers.size:  # some are in flight and not in the store
+            known = {number: (item, asked) for number, item, asked in zip(*rounds, strict=True)}
+            filled = [known.get(number, (None, 0)) for number in range(1, last + 1)]
+            record._items, record._n_asked = [item for item, _ in filled], array("i", [asked for _, asked in filled])
         record._ends = array("q", np.searchsorted(scored, np.arange(last + 1), side="right").tobytes())
-        record._arms, record._scores = scores.arms, scores.values
+        record._arms, record._scores, record._failures = scores.arms, scores.values, scores.failures
         return record
 
     @classmethod
@@ -321,7 +167,7 @@ class Record:
         record, n_rounds = cls(), len(scores)
         used = np.arange(n_rounds)[:, None] < counts
         n_asked = used.sum(axis=1)
-        record._items.extend(items)
+        record._items = list(items)
         record._n_asked = array("i", n_asked.astype(np.intc).tobytes())
         record._ends = array("q", np.append(0, np.cumsum(n_asked)).tobytes())
         record._arms = array("i", np.nonzero(used)[1].astype(np.intc).tobytes())
@@ -334,7 +180,7 @@ class Record:
         mine, others = (  # as bytes: what is not a number equals itself
             (
                 one._items,
-                one.failures,
+                one._failures,
                 *(column.tobytes() for column in (one._n_asked, one._ends, one._arms, one._scores)),
             )
             for one in (self, other)
@@ -348,8 +194,16 @@ class Record:
 
     @property
     def items(self) -> list[str | None]:
-        """The items by round, as text; None where a file does not hold the round. A list of its own each time."""
+        """The items by round, as text; None where a store does not hold the round."""
         return list(self._items)
+
+    @property
+    def failures(self) -> dict[int, dict[int, str]]:
+        """What failed, by round and arm, as the texts that a store holds: also of evaluations that have a score."""
+        return {
+            number: {arm: encode_failure(failure) for arm, failure in failed.items()}
+            for number, failed in self._failures.items()
+        }
 
     def item(self, number: int) -> str | None:
         """The item of a round."""
@@ -357,7 +211,7 @@ class Record:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds asked, or held by a file."""
+        """Rounds asked, or held by a store."""
         return len(self._items)
 
     @property
@@ -376,22 +230,24 @@ class Record:
         """How many scores and failures there are in the rounds up to the last."""
         return self._ends[last]
 
-    def open(self, item: str, arms: Sequence[int]) -> int:
-        """Add a round; returns the place of its first score."""
-        first = len(self._scores)
+    def append(
+        self, item: str, arms: Sequence[int], scores: Iterable[float], failures: Mapping[int, Failure] | None = None
+    ) -> None:
+        """Add a round: the arms asked, the score of each, and what failed, by arm."""
         self._items.append(item)
         self._n_asked.append(len(arms))
         self._arms.extend(arms)
-        self._scores.extend([math.nan] * len(arms))
+        self._scores.extend(scores)
         self._ends.append(len(self._scores))
-        return first
+        if failures:
+            self._failures[len(self._items)] = dict(failures)
 
-    def fill(self, place: int, score: float) -> None:
-        """Put a score in its place."""
-        self._scores[place] = score
+    def add_failure(self, number: int, arm: int, failure: Failure) -> None:
+        """Note what failed on the way to a score that is there already."""
+        self._failures.setdefault(number, {})[arm] = failure
 
     def arms(self, number: int) -> list[int]:
-        """The arms of a round; of a file, those that have a score or failed."""
+        """The arms of a round; of a store, those that have a score or failed."""
         return self._arms[self._ends[number - 1] : self._ends[number]].tolist()
 
     def scores(self, number: int) -> NDArray[np.float64]:
@@ -401,23 +257,29 @@ class Record:
     def rows(self) -> Iterator[ScoreRow]:
         """All scores and failures, as a store holds them."""
         for number in range(1, self.n_rounds + 1):
-            failures = self.failures.get(number, {})
-            for arm, score in zip(self.arms(number), self.scores(number).tolist(), strict=True):
-                if arm in failures or not math.isnan(score):
-                    yield number, arm, None if math.isnan(score) else score, failures.get(arm)
+            yield from stored_rows(self.rows_of(number))
 
-    def disqualifying(self, number: int) -> dict[int, str]:
-        """The arms of a round that failed and have no score, and why."""
-        failures = self.failures.get(number)
-        if not failures:
-            return {}
-        scores = dict(zip(self.arms(number), self.scores(number).tolist(), strict=True))
-        return {arm: text for arm, text in failures.items() if math.isnan(scores[arm])}
+    def rows_of(self, number: int) -> list[Row]:
+        """The scores and failures of a round."""
+        failures = self._failures.get(number, {})
+        return [
+            (number, arm, None if math.isnan(score) else score, failures.get(arm))
+            for arm, score in zip(self.arms(number), self.scores(number).tolist(), strict=True)
+            if arm in failures or not math.isnan(score)
+        ]
 
-    def all_disqualifying(self) -> dict[int, dict[int, str]]:
-        """The arms of each round that failed and have no score, and why, by round."""
-        by_round = {number: self.disqualifying(number) for number in self.failures}
-        return {number: failures for number, failures in by_round.items() if failures}
+    def failed_rows(self) -> Iterator[Row]:
+        """All rows that have a failure, in the order of rounds and arms."""
+        for number in sorted(self._failures):
+            yield from (row for row in self.rows_of(number) if row[3] is not None)
+
+    def disqualifying(self) -> dict[int, dict[int, Failure]]:
+        """The failures without a score, by round and arm: they disqualify the arm."""
+        found: dict[int, dict[int, Failure]] = {}
+        for number, arm, score, failure in self.failed_rows():
+            if score is None and failure is not None:
+                found.setdefault(number, {})[arm] = failure
+        return found
 
     def dense(self, first: int, last: int, n_arms: int, blank: float = math.nan) -> NDArray[np.float64]:
         """The scores of rounds ``first`` to ``last``, one row per round and one column per arm."""
@@ -463,8 +325,8 @@ class Record:
         """The rounds whose arms are others than those of the round before."""
         ends, arms = np.frombuffer(self._ends, dtype=np.int64), np.frombuffer(self._arms, dtype=np.intc)
         found: list[int] = []
-        for begun in range(1, self.n_rounds, TOGETHER):
-            widths = np.diff(ends[begun - 1 : begun + TOGETHER + 1])  # from the round before the first of these on
+        for begun in range(1, self.n_rounds, ROUNDS_AT_A_TIME):
+            widths = np.diff(ends[begun - 1 : begun + ROUNDS_AT_A_TIME + 1])  # and of the round before
             before, widths = widths[:-1], widths[1:]
             rows = np.arange(ends[begun], ends[begun + widths.size])
             others = arms[rows] != arms[rows - np.repeat(before, widths)]
@@ -491,10 +353,122 @@ class Record:
     def first_rounds(self, last: int) -> "Record":
         """A copy of the rounds up to the last."""
         part, end = Record(), self._ends[last]
-        part._items = self._items.first(last)
-        part.failures = {number: dict(failed) for number, failed in self.failures.items() if number <= last}
+        part._items = self._items[:last]
+        part._failures = {number: dict(failed) for number, failed in self._failures.items() if number <= last}
         part._n_asked = self._n_asked[:last]
         part._ends = self._ends[: last + 1]
         part._arms = self._arms[:end]
         part._scores = self._scores[:end]
         return part
+
+
+class _Rounds(NamedTuple):
+    """The columns of rounds: number, item, how many arms were asked."""
+
+    numbers: "array[int]"
+    items: list[str | None]
+    asked: "array[int]"
+
+
+class _Scores(NamedTuple):
+    """The columns of scores, NaN where there is none, and the failures by round and arm."""
+
+    rounds: "array[int]"
+    arms: "array[int]"
+    values: "array[float]"
+    failures: dict[int, dict[int, Failure]]
+
+
+def _read_rounds(rows: Iterable[RoundRow], n_arms: int | None) -> _Rounds:
+    """Rounds in the order of their numbers."""
+    found = _Rounds(array("q"), [], array("i"))
+    for chunk in _chunks(rows, 3, "rounds"):
+        numbers, items, asked = zip(*chunk, strict=True)
+        found.numbers.extend(_whole_numbers("q", numbers, "the number of a round"))
+        found.asked.extend(_whole_numbers("i", asked, "the number of arms asked in a round"))
+        if min(asked) < 0:
+            raise RecordError("the number of arms asked in a round is negative")
+        if n_arms is not None and max(asked) > n_arms:
+            raise RecordError(f"there is a round that asked for {max(asked)} arms, and there are {n_arms}")
+        if not all(isinstance(item, str) for item in items):
+            raise RecordError("there are items that are no text")
+        found.items.extend(items)
+    in_column = np.frombuffer(found.numbers, dtype=np.int64)
+    if (np.diff(in_column) < 0).any():
+        order = np.argsort(in_column, kind="stable").tolist()
+        return _Rounds(
+            array("q", [found.numbers[k] for k in order]),
+            [found.items[k] for k in order],
+            array("i", [found.asked[k] for k in order]),
+        )
+    return found
+
+
+def _read_scores(rows: Iterable[ScoreRow], n_arms: int | None) -> _Scores:
+    """Scores and failures in the order of rounds and arms."""
+    found = _Scores(array("q"), array("i"), array("d"), {})
+    for chunk in _chunks(rows, 4, "scores"):
+        rounds, arms, scores, failures = zip(*chunk, strict=True)
+        found.rounds.extend(_whole_numbers("q", rounds, "the round of a score"))
+        found.arms.extend(_whole_numbers("i", arms, "the arm of a score"))
+        found.values.extend(_finite_scores(scores))
+        if n_arms is not None and not 0 <= min(arms) <= max(arms) < n_arms:
+            raise RecordError("there are scores without their round or arm")
+        if None in scores or failures.count(None) < len(failures):
+            _read_failures(chunk, found.failures)
+    by_round, by_arm = np.frombuffer(found.rounds, dtype=np.int64), np.frombuffer(found.arms, dtype=np.intc)
+    steps = np.diff(by_round)
+    if (steps < 0).any() or ((steps == 0) & (np.diff(by_arm) < 0)).any():
+        order = np.lexsort((by_arm, by_round))
+        return _Scores(
+            array("q", by_round[order].tobytes()),
+            array("i", by_arm[order].tobytes()),
+            array("d", np.frombuffer(found.values)[order].tobytes()),
+            found.failures,
+        )
+    return found
+
+
+def _read_failures(rows: Iterable[ScoreRow], found: dict[int, dict[int, Failure]]) -> None:
+    """Add the failures of rows to those found before."""
+    for number, arm, score, failure in rows:
+        if not isinstance(failure, str | None):
+            raise RecordError("there are failures that are no text")
+        if score is None or failure is not None:
+            found.setdefault(number, {})[arm] = decode_failure(failure or UNKNOWN, scored=score is not None)
+
+
+def _chunks(rows: Iterable[Any], width: int, what: str) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows of a store as tuples, many at a time."""
+    wrong = RecordError(f"{what} must be rows of {width} values, and begin with numbers")
+    if not isinstance(rows, Iterable):
+        raise wrong
+    left = iter(rows)
+    while chunk := list(islice(left, ROWS_AT_A_TIME)):
+        try:
+            tuples = [tuple(row) for row in chunk]
+        except TypeError:  # a row is no collection
+            raise wrong from None
+        if any(len(row) != width for row in tuples):
+            raise wrong
+        yield tuples
+
+
+def _whole_numbers(kind: str, values: Sequence[Any], what: str) -> "array[int]":
+    """Whole numbers; texts and fractions are refused."""
+    try:
+        return array(kind, values)
+    except (TypeError, OverflowError):
+        raise RecordError(f"{what} is no whole number, or too large") from None
+
+
+def _finite_scores(values: Sequence[Any]) -> "array[float]":
+    """Scores as numbers, NaN for None; texts and what is not finite are refused."""
+    missing = values.count(None)
+    try:
+        scores = array("d", values if not missing else [math.nan if one is None else one for one in values])
+    except (TypeError, OverflowError):
+        scores = array("d", [math.inf])
+    if np.count_nonzero(~np.isfinite(np.frombuffer(scores))) != missing or (missing and math.inf in scores):
+        raise RecordError("there are scores that are not finite numbers")
+    return scores

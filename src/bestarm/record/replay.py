@@ -6,28 +6,34 @@ time, intervals and regret bounds are read off replays.
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import EliminationGame, Game
 from bestarm.errors import StoreError
-from bestarm.record.record import Record
+from bestarm.record.record import Failure, Record, encode_failure
 from bestarm.record.settings import RaceSettings
 from bestarm.sources.items import LONGEST_TEXT
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
 CELLS = 2**20  # of such a table, at most
-Failures = Mapping[int, Mapping[int, str]]  # by round and arm: who failed and has no score
+Failures = Mapping[int, Mapping[int, Failure]]  # by round and arm: who failed and has no score
 
 
 @dataclass(frozen=True)
-class Failure:
+class DisqualifiedArm:
     """An arm that was disqualified: in which round, and why."""
 
     arm: int
     round: int
-    text: str
+    failure: Failure
+
+    @property
+    def text(self) -> str:
+        """Why, in the words of the race's store."""
+        return encode_failure(self.failure)
 
 
 @dataclass(frozen=True)
@@ -44,45 +50,55 @@ class Outage:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a game takes scores: more is better, and a round counts by its weight, at most 1, where rounds have one."""
+class RewardTransform:
+    """How the scores of a race become rewards of its game, the only place where they do, and back.
+
+    More reward is better: scores are reflected, within their bounds if there are any, where lower ones are better. A
+    round counts by its weight, at most 1, where rounds have one: rewards are weighed down towards the lower bound.
+    """
 
     lower_is_better: bool = False
+    bounds: tuple[float, float] | None = None
     weights: NDArray[np.float64] | None = None
 
-    def rewards(
-        self, scores: NDArray[np.float64], bounds: tuple[float, float] | None, first: int
-    ) -> NDArray[np.float64]:
-        """The rewards of rounds from the first on, one row per round, or of one round.
+    @classmethod
+    def of(cls, settings: RaceSettings, game: Game) -> Self:
+        """The transform of a race: the mean over all items of a pool weighs groups by their sizes."""
+        sizes = settings.group_sizes if game.guarantee.pool is not None and game.guarantee.criterion == "mean" else None
+        weights = None if sizes is None else np.array(sizes) / max(sizes)
+        return cls(settings.lower_is_better, game.bounds, weights)
 
-        Bounded scores are reflected within their bounds, and weighed down towards the lower one.
-        """
-        low, high = bounds or (0.0, 0.0)
+    @property
+    def worst(self) -> float | None:
+        """The worst score that there can be; None without bounds."""
+        return None if self.bounds is None else self.bounds[1 if self.lower_is_better else 0]
+
+    def rewards(self, scores: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        """The rewards of rounds from the first on, one row per round, or of one round."""
+        low, high = self.bounds or (0.0, 0.0)
         if self.lower_is_better:
-            scores = -scores if bounds is None else np.clip(low + high - scores, low, high)
+            scores = -scores if self.bounds is None else np.clip(low + high - scores, low, high)
         if self.weights is None:
             return scores
         if scores.ndim == 1:
             return np.asarray(low + self.weights[first - 1] * (scores - low))
         return np.asarray(low + self.weights[first - 1 : first - 1 + len(scores), None] * (scores - low))
 
-
-def reading_of(settings: RaceSettings, game: Game) -> Reading:
-    """How the game of a race takes scores: the mean over all items of a pool weighs groups by their sizes."""
-    promise = game.guarantee
-    sizes = settings.group_sizes if promise.pool is not None and promise.criterion == "mean" else None
-    weights = None if sizes is None else np.array(sizes) / max(sizes)
-    return Reading(settings.lower_is_better, weights)
+    def mean_scores(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean scores behind mean rewards of rounds that all have the same weight."""
+        if not self.lower_is_better:
+            return rewards
+        return -rewards if self.bounds is None else sum(self.bounds) - rewards
 
 
 def tell_round(
-    game: Game, arms: list[int], scores: NDArray[np.float64], reading: Reading, gone: Set[int] = frozenset()
+    game: Game, arms: list[int], scores: NDArray[np.float64], transform: RewardTransform, gone: Set[int] = frozenset()
 ) -> None:
     """Tell a game a round that was asked earlier: those of its arms that the game still wants.
 
     A game that does not shrink is told all of them, but for those that are ``gone``, disqualified.
     """
-    told = reading.rewards(scores, game.bounds, game.n_rounds + 1)
+    told = transform.rewards(scores, game.n_rounds + 1)
     wanted = game.ask().tolist() if game.shrinks else [arm for arm in arms if arm not in gone]
     if wanted != arms:
         places = {arm: place for place, arm in enumerate(arms)}
@@ -97,14 +113,14 @@ def tell_round(
         raise StoreError(f"it is damaged: it goes on after round {game.n_rounds + 1}, in which nobody was evaluated")
 
 
-def nobody_left(game: Game, asked: list[int], failures: Mapping[int, str], gone: Set[int]) -> bool:
+def nobody_left(game: Game, asked: list[int], failures: Mapping[int, Failure], gone: Set[int]) -> bool:
     """Whether the failures of a round leave no candidate, or nobody of whom the game could be told."""
     if failures and set(game.candidates) <= set(failures):
         return True
     return not game.shrinks and all(arm in failures or arm in gone for arm in asked)
 
 
-def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Failure]:
+def disqualify(game: Game, number: int, failures: Mapping[int, Failure]) -> list[DisqualifiedArm]:
     """Take out the arms that failed in a round, before it is absorbed.
 
     Arms that were already out do not matter: they were asked while others were in flight.
@@ -112,29 +128,31 @@ def disqualify(game: Game, number: int, failures: Mapping[int, str]) -> list[Fai
     if failures and not game.finished and set(game.candidates) <= set(failures):
         raise StoreError(f"it is damaged: it goes on after round {number}, in which all candidates failed")
     out = []
-    for arm, text in sorted(failures.items()):
+    for arm, failure in sorted(failures.items()):
         if not game.finished and arm in game.ask():
             game.disqualify(arm)
-            out.append(Failure(arm, number, text))
+            out.append(DisqualifiedArm(arm, number, failure))
     return out
 
 
-def replay(game: Game, record: Record, failures: Failures, last: int, reading: Reading) -> list[Failure]:
+def replay(
+    game: Game, record: Record, failures: Failures, last: int, transform: RewardTransform
+) -> list[DisqualifiedArm]:
     """Play a game from where it stands through the rounds of a record up to the last; returns who was disqualified.
 
     The game may have other rules than the race had; it must want no more than was scored.
     """
-    out: list[Failure] = []
+    out: list[DisqualifiedArm] = []
     gone = {arm for number in failures if number <= game.n_rounds for arm in failures[number]}
     for number in [*sorted(number for number in failures if game.n_rounds < number <= last), last + 1]:
-        _play(game, record, number - 1, reading, gone)
+        _play(game, record, number - 1, transform, gone)
         if number <= last:
             out += disqualify(game, number, failures[number])
             gone |= set(failures[number])
     return out
 
 
-def _play(game: Game, record: Record, last: int, reading: Reading, gone: Set[int]) -> None:
+def _play(game: Game, record: Record, last: int, transform: RewardTransform, gone: Set[int]) -> None:
     """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
     blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
     together = max(1, min(BLOCK, CELLS // game.n_arms))
@@ -142,14 +160,14 @@ def _play(game: Game, record: Record, last: int, reading: Reading, gone: Set[int
         first = game.n_rounds + 1
         if game.shrinks:
             scores = record.dense(first, min(last, first + together - 1), game.n_arms, blank)
-            game.play(reading.rewards(scores, game.bounds, first))
+            game.play(transform.rewards(scores, first))
             if game.n_queries > record.n_rows(game.n_rounds):  # a file may promise rounds that it does not hold
                 raise StoreError("it is damaged: scores are missing")
         else:
-            tell_round(game, record.arms(first), record.scores(first), reading, gone)
+            tell_round(game, record.arms(first), record.scores(first), transform, gone)
 
 
-def replay_given(game: EliminationGame, record: Record, failures: Failures, reading: Reading) -> None:
+def replay_given(game: EliminationGame, record: Record, failures: Failures, transform: RewardTransform) -> None:
     """Play another game on the same record, *the arms of each round given*.
 
     What would these rules say on the same data? An arm that the race dropped is not queried from there on and stays a
@@ -161,7 +179,7 @@ def replay_given(game: EliminationGame, record: Record, failures: Failures, read
             continue
         if not game.finished:
             game.keep_only(arms)
-        replay(game, record, failures, last, reading)
+        replay(game, record, failures, last, transform)
 
 
 def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
@@ -188,7 +206,7 @@ def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str],
     The record of what was asked for.
     """
     budget = settings.max_evaluations
-    told = reading_of(settings, game).rewards(scores, game.bounds, 1)
+    told = RewardTransform.of(settings, game).rewards(scores, 1)
     if game.shrinks and budget is None:
         used = game.play(told)
         return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
@@ -200,8 +218,6 @@ def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str],
         spent += asked.size * settings.size_of(record.n_rounds + 1)
         if budget is not None and spent > budget:
             break
-        first = record.open(item[:LONGEST_TEXT], asked.tolist())
-        for place, arm in enumerate(asked.tolist(), start=first):
-            record.fill(place, float(row[arm]))
+        record.append(item[:LONGEST_TEXT], asked.tolist(), row[asked].tolist())
         game.tell(reward[asked])
     return record

@@ -244,6 +244,8 @@ def settings_to_continue(
         settings = replace(settings, algorithm=_comparison_as_begun(settings.algorithm, begun["algorithm"]))
     if settings.items == "drawn" and begun["items"] == "stream":  # as it was called in earlier files
         settings = replace(settings, items="stream", n_items=None, items_digest=None)
+    if not begun["hashed_seeds"]:  # its seeds are an arithmetic progression
+        settings = replace(settings, hashed_seeds=False)
     return replace(settings, algorithm=_use_former_defaults(settings.algorithm, stored["algorithm"]))
 
 

@@ -16,11 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from bestarm.algorithms import Elimination
 from bestarm.errors import StoreError
-from bestarm.record.record import Record, RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
+from bestarm.record.record import Record, RoundRow, ScoreRow
 from bestarm.record.store import Store, StoredRace, check_stored, damage_error
 from bestarm.text import described, file_name, reason_of, short
 
@@ -370,29 +368,9 @@ def _read_record(connection: sqlite3.Connection, n_arms: int, ahead: int) -> Rec
     RecordError if no race can have written it. What SQLite would take minutes to find in a long race (scores without
     their round or arm, scores that are no numbers) is found in the columns.
     """
-    rounds, scores = RoundColumns(), ScoreColumns()
-    for rows in _parts(connection, "SELECT round, item, asked FROM rounds ORDER BY round"):
-        rounds.add(rows)
-    for rows in _parts(connection, "SELECT round, arm, score FROM scores ORDER BY round, arm"):
-        scores.add(rows)
-    arms, asked = (np.frombuffer(column, dtype=np.intc) for column in (scores.arms, rounds.asked))
-    if arms.size and (arms.min() < 0 or arms.max() >= n_arms):
-        raise RecordError("there are scores without their round or arm")
-    if asked.size and asked.max() > n_arms:
-        raise RecordError(f"there is a round that asked for {asked.max()} arms, and there are {n_arms}")
-    del arms, asked
-    failed = "SELECT round, arm, score, failure FROM scores WHERE failure IS NOT NULL OR score IS NULL"
-    failures = [row for rows in _parts(connection, failed) for row in rows]
-    if any(not isinstance(row[3], str | None) for row in failures):
-        raise RecordError("there are failures that are no text")
-    return Record.of_columns(rounds, scores, failures, ahead)
-
-
-def _parts(connection: sqlite3.Connection, query: str) -> Iterator[Sequence[Any]]:
-    """The rows of a table, many at a time."""
-    found = connection.execute(query)
-    while rows := found.fetchmany(TOGETHER):
-        yield rows
+    rounds = connection.execute("SELECT round, item, asked FROM rounds ORDER BY round")
+    scores = connection.execute("SELECT round, arm, score, failure FROM scores ORDER BY round, arm")
+    return Record.of_rows(rounds, scores, ahead, n_arms)
 
 
 # --- write ------------------------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """Evaluations that failed: how many, of which arms, what followed, and in words."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic
 
 from bestarm.algorithms.game import Arm
-from bestarm.record.record import Counted, Note, Record, note_of
-from bestarm.record.replay import Failure
+from bestarm.record.record import Record
+from bestarm.record.replay import DisqualifiedArm
 from bestarm.text import counted, listed, name_of, names, short
 from bestarm.values import equal_values, hash_of_values
 
@@ -36,36 +36,26 @@ class FailureCount(Generic[Arm]):
 
 
 def failure_counts(
-    arms: Sequence[Arm], record: Record, disqualifying: Sequence[Failure]
+    arms: Sequence[Arm], record: Record, disqualifying: Sequence[DisqualifiedArm]
 ) -> tuple[FailureCount[Arm], ...]:
     """The arms with failures, in their order. A disqualification may have ended the race before its round."""
-    gone = {failure.arm for failure in disqualifying}
-    counts: dict[int, FailureCount[Arm]] = {arm: FailureCount(arms[arm], disqualified=1) for arm in gone}
-    later = [failure for failure in disqualifying if failure.round > record.n_rounds]
-    noted = [*_noted(record), *((failure.arm, note_of(failure.text, scored=False), None) for failure in later)]
-    for arm, note, score in noted:
-        if not (note.retried or note.counted):  # it disqualified the arm, or came when the arm was out
+    counts: dict[int, FailureCount[Arm]] = {
+        out.arm: FailureCount(arms[out.arm], disqualified=1) for out in disqualifying
+    }
+    later = [(out.round, out.arm, None, out.failure) for out in disqualifying if out.round > record.n_rounds]
+    for _, arm, score, failure in [*record.failed_rows(), *later]:
+        if failure is None or not (failure.retried or failure.counted):  # it disqualified the arm, or came later
             continue
         before = counts.get(arm) or FailureCount(arms[arm])
-        timed_out = note.counted == "time-out"
+        timed_out = failure.counted == "time-out"
         counts[arm] = replace(
             before,
-            retried=before.retried + note.retried,
-            worst=before.worst + (note.counted == "worst"),
+            retried=before.retried + failure.retried,
+            worst=before.worst + (failure.counted == "worst"),
             timed_out=before.timed_out + timed_out,
             timeout=score if timed_out else before.timeout,
         )
     return tuple(counts[arm] for arm in sorted(counts))
-
-
-def _noted(record: Record) -> Iterator[tuple[int, Note, float | None]]:
-    """All failures of a record: the arm, what followed, and the score, if there is one."""
-    for number, failures in record.failures.items():
-        without = record.disqualifying(number)
-        scores = dict(zip(record.arms(number), record.scores(number).tolist(), strict=True))
-        for arm, text in failures.items():
-            scored = arm not in without
-            yield arm, note_of(text, scored), scores[arm] if scored else None
 
 
 @dataclass(frozen=True)
@@ -88,38 +78,19 @@ class Breakdown:
         return 2 * self.n_failed > self.n_evaluations
 
 
-class _StandIn(NamedTuple):
-    """A score that stands for a failure: in which round, why, and as what it counts."""
-
-    round: int
-    text: str
-    counted: Counted
-
-
 def breakdown_of(record: Record) -> Breakdown | None:
     """The failures of a race, if they are too many."""
-    if not record.failures:
+    every = [(number, failure) for number, _, _, failure in record.failed_rows() if failure and failure.counted]
+    if not every:
         return None
-    every, n_evaluations = _stand_ins(record), record.n_asked(record.n_rounds)
-    only_slow = len(every) == n_evaluations and all(one.counted == "time-out" for one in every)
-    failed = every if only_slow else [one for one in every if one.counted == "worst"]
-    by_round = Counter(one.round for one in failed)
+    n_evaluations = record.n_asked(record.n_rounds)
+    only_slow = len(every) == n_evaluations and all(failure.counted == "time-out" for _, failure in every)
+    failed = every if only_slow else [(number, failure) for number, failure in every if failure.counted == "worst"]
+    by_round = Counter(number for number, _ in failed)
     n_rounds = sum(n_failed == len(record.arms(number)) for number, n_failed in by_round.items())
     if n_rounds == 0 and 2 * len(failed) <= n_evaluations:
         return None
-    return Breakdown(len(failed), n_evaluations, n_rounds, failed[0].text)
-
-
-def _stand_ins(record: Record) -> list[_StandIn]:
-    """The scores that stand for failures, in the order of rounds and arms."""
-    found = []
-    for number, failures in sorted(record.failures.items()):
-        without = record.disqualifying(number)
-        for arm, text in sorted(failures.items()):
-            note = note_of(text, scored=arm not in without)
-            if note.counted:
-                found.append(_StandIn(number, note.text, note.counted))
-    return found
+    return Breakdown(len(failed), n_evaluations, n_rounds, failed[0][1].text)
 
 
 def whose_best(result: "RaceResult[Any]") -> str:

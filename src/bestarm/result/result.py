@@ -15,8 +15,8 @@ from bestarm.algorithms import Elimination, EliminationGame, Game, Guarantee, In
 from bestarm.algorithms.game import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.files import write_text
-from bestarm.record.record import ByArm, Record
-from bestarm.record.replay import Failure, Outage, Reading, at_rest, reading_of, replay, replay_given
+from bestarm.record.record import ByArm, Failure, Record
+from bestarm.record.replay import DisqualifiedArm, Outage, RewardTransform, at_rest, replay, replay_given
 from bestarm.record.settings import RaceSettings, Target, start_game, target_of, unit_of
 from bestarm.result.failures import Breakdown, FailureCount, breakdown_of, failure_counts
 from bestarm.sources.items import RaceArms
@@ -135,23 +135,23 @@ class Outcome:
     leader: int | None
     candidates: tuple[int, ...]  # the leader first, then by their means
     eliminations: tuple[Elimination[int], ...]
-    failures: tuple[Failure, ...]  # those that disqualified an arm
+    failures: tuple[DisqualifiedArm, ...]  # those that disqualified an arm
     contradiction: Elimination[int] | None
 
     def elimination(self, arm: int) -> Elimination[int] | None:
         """How an arm was beaten, if it was."""
         return next((out for out in self.eliminations if out.arm == arm), None)
 
-    def failure(self, arm: int) -> Failure | None:
+    def failure(self, arm: int) -> DisqualifiedArm | None:
         """How an arm was disqualified, if it was."""
         return next((failure for failure in self.failures if failure.arm == arm), None)
 
     @property
-    def disqualifying(self) -> dict[int, dict[int, str]]:
+    def disqualifying(self) -> dict[int, dict[int, Failure]]:
         """By round and arm: the failures that disqualified somebody."""
-        failures: dict[int, dict[int, str]] = {}
-        for failure in self.failures:
-            failures.setdefault(failure.round, {})[failure.arm] = failure.text
+        failures: dict[int, dict[int, Failure]] = {}
+        for out in self.failures:
+            failures.setdefault(out.round, {})[out.arm] = out.failure
         return failures
 
     def compared(self, n_rounds: int) -> list[tuple[int, int, int]]:
@@ -294,20 +294,20 @@ def _played(game: EliminationGame, result: "RaceResult[Any]") -> set[int]:
     Every failure counts, also of an arm that the race had dropped and that was still in flight: its score is not known.
     If all that are left fail at once, the game stays where it was.
     """
-    failures = result.record.all_disqualifying()
-    for failure in result.outcome.failures:  # one may have ended the race before its round
-        failures.setdefault(failure.round, {})[failure.arm] = failure.text
+    failures = result.record.disqualifying()
+    for out in result.outcome.failures:  # one may have ended the race before its round
+        failures.setdefault(out.round, {})[out.arm] = out.failure
     gone: set[int] = set()
-    reading, record = Reading(result.settings.lower_is_better), result.record
+    transform, record = RewardTransform(result.settings.lower_is_better, game.bounds), result.record
     for number in sorted(failures):
-        replay_given(game, record.first_rounds(min(number - 1, record.n_rounds)), {}, reading)
+        replay_given(game, record.first_rounds(min(number - 1, record.n_rounds)), {}, transform)
         failed = [] if game.finished else [arm for arm in failures[number] if arm in game.next_arms()]
         gone |= {arm for arm in failed if arm in game.candidates}
         if set(game.candidates) <= gone:
             return gone
         for arm in failed:
             game.disqualify(arm)
-    replay_given(game, record, {}, reading)
+    replay_given(game, record, {}, transform)
     return gone
 
 
@@ -540,7 +540,7 @@ class RaceResult(Generic[Arm]):
         """Play such a game through the rounds of the race up to the last, as the race went."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)  # was said when the race ran
-            replay(game, self.record, self.outcome.disqualifying, last, reading_of(self.settings, game))
+            replay(game, self.record, self.outcome.disqualifying, last, RewardTransform.of(self.settings, game))
 
     @cached_property
     def _game(self) -> Game:
