@@ -19,7 +19,7 @@ from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equic
 from bestarm.checks import check_mapping
 from bestarm.cli import app
 from bestarm.racing.interruption import Interruption
-from bestarm.record.record import Record
+from bestarm.record.record import Record, ScoreRow
 from bestarm.result.verdict import guarantee
 from bestarm.sources.items import item_text
 from bestarm.sources.tables import ScoreTable, score_table
@@ -128,11 +128,8 @@ def test_a_failure_that_is_told_as_one_keeps_its_words() -> None:
 
 
 def test_rows_of_a_record_leave_out_what_is_not_there_yet() -> None:
-    record = Record()
-    first = record.open("x", [0, 1, 2])
-    record.fill(first + 1, 0.5)
-    record.failures[1] = {2: "no"}
-    assert list(record.rows()) == [(1, 1, 0.5, None), (1, 2, None, "no")]
+    rows: list[ScoreRow] = [(1, 1, 0.5, None), (1, 2, None, "no")]
+    assert list(Record.of_rows([(1, "x", 3)], rows, ahead=1).rows()) == rows
 
 
 def test_an_arm_that_failed_after_the_end_is_out_of_its_intervals() -> None:

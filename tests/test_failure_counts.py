@@ -22,8 +22,7 @@ import pytest
 import bestarm
 from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreError, load_result, race_commands
 from bestarm.cli.app import show_result
-from bestarm.racing import FailureCount, evaluation
-from bestarm.record.record import Note, note_of
+from bestarm.racing import FailureCount, Record, evaluation
 from bestarm.record.sqlite import read_store
 from bestarm.sources import programs
 from bestarm.sources.processes import LATE, Ended
@@ -301,24 +300,33 @@ def test_failures_of_files_of_earlier_versions_count_as_worst() -> None:
     assert sum(one.retried + one.timed_out + one.disqualified for one in result.failures) == 0
 
 
-NOTES = [
-    Note("boom", retried, counted)
-    for retried in (0, 1, 2, 31)
-    for counted in ("", "worst", "time-out")
-    if retried or counted
-]
+def failure_in(text: str, score: float | None) -> tuple[Any, ...]:
+    """The failure of a row of a store (text, attempts before the last, counted as, bare), which keeps its text."""
+    record = Record.of_rows([(1, "x", 1)], [(1, 0, score, text)], ahead=1)
+    assert list(record.rows()) == [(1, 0, score, text)]
+    [(_, _, _, failure)] = record.failed_rows()
+    assert failure is not None
+    return tuple(failure)
 
 
-@pytest.mark.parametrize("note", NOTES, ids=lambda note: note.stored)
-def test_notes_are_read_as_they_were_written(note: Note) -> None:
-    assert note_of(note.stored, scored=True) == note
-    assert note_of(note.stored, scored=False) == note._replace(counted="")
-    assert note_of(note._replace(text="retried 7 times: x").stored, scored=True).text == "retried 7 times: x"
+@pytest.mark.parametrize("text", ["boom", "retried 7 times: x"])
+@pytest.mark.parametrize(("before", "retried"), [("", 0), ("retried 1 time", 1), ("retried 31 times", 31)])
+@pytest.mark.parametrize(
+    ("after", "counted"), [("", ""), ("counted as worst", "worst"), ("counted as time-out", "time-out")]
+)
+def test_the_text_of_a_failure_in_a_store_is_read_as_it_was_written(
+    text: str, before: str, retried: int, after: str, counted: str
+) -> None:
+    if not (before or after):
+        return
+    stored = f"{', '.join(filter(None, [before, after]))}: {text}"
+    assert failure_in(stored, 0.5) == (text, retried, counted, False)
+    assert failure_in(stored, None) == ((stored, 0, "", False) if counted else (text, retried, "", False))
 
 
 def test_texts_without_a_beginning_are_failures_as_they_stand() -> None:
-    assert note_of("retried it: no", scored=True) == Note("retried it: no", counted="worst")
-    assert note_of("it: no", scored=False) == Note("it: no")
+    assert failure_in("retried it: no", 0.5) == ("retried it: no", 0, "worst", True)
+    assert failure_in("it: no", None) == ("it: no", 0, "", False)
 
 
 def test_failures_that_are_told_with_words_like_ours_are_counted_as_what_they_are() -> None:

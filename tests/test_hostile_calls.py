@@ -152,7 +152,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "rows that have no order": (
         lambda: Record.of_rows([(1, "x", 2), ("2", "x", 2)], [], 1),  # type: ignore[list-item]
         ValueError,
-        "^rounds must be rows of 3 values, and begin with numbers$",
+        "^the number of a round is no whole number, or too large$",
     ),
     "more in flight than any race has": (
         lambda: Record.of_rows([(10**9, "x", 2)], [], 10**9),

@@ -14,7 +14,7 @@ from bestarm import Race, StoreError, load_result
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, Wins
 from bestarm.comparisons.wealth import WealthEvidence, last_not_below
-from bestarm.record.record import Record, Texts
+from bestarm.record.record import Record
 
 K = 60
 
@@ -139,25 +139,10 @@ def test_the_smallest_bound_is_found_without_most_of_the_others(
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
-def test_texts_come_back_as_they_were() -> None:
-    given = ["", "a", None, "Zoë", "\udcff", "b" * 200, None]
-    texts = Texts(given)
-    assert list(texts) == given
-    assert list(texts.first(4)) == given[:4]
-    more = Texts()
-    more.extend(["", "Zoë", "\udcff"])
-    more.extend(["a", ""])
-    assert list(more) == ["", "Zoë", "\udcff", "a", ""]
-    assert more == Texts(["", "Zoë", "\udcff", "a", ""])
-    assert more != Texts(["", "Zoë", "\udcff", "a", None])
-    assert more != "texts"
-
-
 def record_of(sets: list[list[int]]) -> Record:
     record = Record()
     for number, arms in enumerate(sets, start=1):
-        for place, arm in enumerate(arms, start=record.open(str(number), arms)):
-            record.fill(place, number + arm / 100)
+        record.append(str(number), arms, [number + arm / 100 for arm in arms])
     return record
 
 

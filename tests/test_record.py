@@ -14,8 +14,8 @@ import bestarm
 from bestarm import RaceResult
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture
-from bestarm.record.record import Record, RecordError, RoundColumns, RoundRow, ScoreColumns, ScoreRow
-from bestarm.record.replay import Reading, reading_of, replay_given
+from bestarm.record.record import Record, RecordError, RoundRow, ScoreRow
+from bestarm.record.replay import RewardTransform, replay_given
 from own_games import TopTwo
 
 ROUNDS: list[RoundRow] = [(1, "a", 3), (2, "b", 3), (3, "c", 2)]
@@ -38,7 +38,7 @@ def test_a_record_holds_the_rows_of_a_file() -> None:
     assert [record.arms(number) for number in (1, 2, 3)] == [[0, 1, 2], [0, 1, 2], [2]]
     np.testing.assert_array_equal(record.scores(2), [0.0, math.nan, 0.5])
     assert record.failures == {2: {1: "it broke", 2: "worst"}}
-    assert record.all_disqualifying() == {2: {1: "it broke"}}
+    assert {number: list(failed) for number, failed in record.disqualifying().items()} == {2: [1]}
     expected = [[0.5, 0.25, 1.0], [0.0, math.nan, 0.5], [math.nan, math.nan, 0.75]]
     np.testing.assert_array_equal(record.dense(1, 3, 3), expected)
     np.testing.assert_array_equal(record.dense(2, 3, 3, blank=9.0), [[0.0, 9.0, 0.5], [9.0, 9.0, 0.75]])
@@ -46,28 +46,34 @@ def test_a_record_holds_the_rows_of_a_file() -> None:
     assert repr(record) == "<record of 3 rounds, 7 evaluations>"
 
 
-def test_a_record_filled_on_the_way_equals_that_of_its_rows() -> None:
+def test_rows_may_come_in_any_order_and_from_iterators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestarm.record.record.ROWS_AT_A_TIME", 2)
+    expected = Record.of_rows(ROUNDS, SCORES, ahead=1)
+    assert Record.of_rows(iter(ROUNDS), iter(SCORES), ahead=1) == expected
+    assert Record.of_rows(reversed(ROUNDS), reversed(SCORES), ahead=1) == expected
+    assert list(Record.of_rows(ROUNDS, reversed(SCORES), ahead=1).rows()) == SCORES
+
+
+def test_a_record_that_grows_round_by_round_equals_that_of_its_rows() -> None:
+    whole = Record.of_rows(ROUNDS, SCORES, ahead=1)
     record = Record()
-    for _, item, _ in ROUNDS[:2]:
-        record.open(item, [0, 1, 2])
-    for number, arm, score, failure in reversed(SCORES[:6]):
-        if score is not None:
-            record.fill(3 * (number - 1) + arm, score)
-        if failure is not None:
-            record.failures.setdefault(number, {})[arm] = failure
+    record.append("a", [0, 1, 2], [0.5, 0.25, 1.0])
+    failures = {arm: failure for _, arm, _, failure in whole.rows_of(2) if failure is not None}
+    record.append("b", [0, 1, 2], [0.0, math.nan, 0.5], failures)
     assert record == Record.of_rows(ROUNDS[:2], SCORES[:6], ahead=1)
-    assert record != Record.of_rows(ROUNDS, SCORES, ahead=1)
-    assert record == Record.of_rows(ROUNDS, SCORES, ahead=1).first_rounds(2)
+    assert record != whole
+    assert record == whole.first_rounds(2)
     assert record != "a record"
 
 
 def test_a_copy_of_the_first_rounds_does_not_follow_the_record() -> None:
-    record = Record.of_rows(ROUNDS, SCORES, ahead=1)
-    part, before = record.first_rounds(2), list(record.rows())[:6]
-    record.open("d", [0])
-    record.fill(0, 0.125)
-    record.failures[2][1] = "something else"
-    assert list(part.rows()) == before
+    record = Record.of_rows(ROUNDS[:2], SCORES[:6], ahead=1)
+    part, before = record.first_rounds(2), list(record.rows())
+    [(_, _, _, failure)] = [row for row in record.rows_of(2) if row[1] == 1]
+    assert failure is not None
+    record.append("d", [0], [0.125])
+    record.add_failure(2, 0, failure)
+    assert list(part.rows()) == before != list(record.rows())[:6]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +84,10 @@ def test_a_copy_of_the_first_rounds_does_not_follow_the_record() -> None:
         ([(1, "a", 1)], [(1, 0, math.inf, None)], "not finite numbers"),
         ([(1, "a", 1)], [(1, 0, math.nan, None)], "not finite numbers"),
         ([(9, "a", 1)], [], "scores of round 1 are missing"),
+        ([(1, "a", 1), (1, "a", 1)], [(1, 0, 0.5, None)], "a round is there twice"),
+        ([(1, "a", 1)], [(1, 0, 0.5, None), (1, 0, 0.5, None)], "an arm has two scores in a round"),
+        ([(1, "a", 1), (2, "b", 1)], [(1, 0, 0.5, None), (9, 0, 0.5, None)], "scores without their round"),
+        ([(1, "a", 1)], [(1, 0, 0.5, b"no")], "failures that are no text"),
     ],
 )
 def test_rows_that_no_race_has_written_are_refused(
@@ -125,7 +135,7 @@ def test_results_survive_pickling_and_copying(way: Any, tmp_path: Path) -> None:
 def given(result: RaceResult[Any], algorithm: PairwiseBAI) -> EliminationGame:
     game = algorithm.start(len(result.arms))
     assert isinstance(game, EliminationGame)
-    replay_given(game, result.record, result.record.all_disqualifying(), reading_of(result.settings, game))
+    replay_given(game, result.record, result.record.disqualifying(), RewardTransform.of(result.settings, game))
     return game
 
 
@@ -246,7 +256,7 @@ def test_the_best_arm_of_a_law_is_rarely_missed_by_more_than_epsilon_whoever_ste
         record = Record.of_table(rows, np.array([len(rows), len(rows), left]), [""] * len(rows))
         game = PairwiseBAI(0.05, comparison=Betting(), epsilon=0.1).start(3)
         assert isinstance(game, EliminationGame)
-        replay_given(game, record, {}, Reading())
+        replay_given(game, record, {}, RewardTransform())
         ended += game.finished
         wrong += game.finished and game.best != 2
     assert ended > 20
@@ -266,15 +276,3 @@ def test_arms_that_are_not_queried_cannot_be_withdrawn_or_disqualified(arm: Any)
     with pytest.raises(ValueError, match=r"^only an arm that is queried can be withdrawn, got 0"):
         game.withdraw(0)
     assert (game.counts.tolist(), game.ask().tolist()) == ([5, 5, 5], [1, 2])
-
-
-@pytest.mark.parametrize(
-    ("numbers", "scored"), [([1, 3, 2], [1]), ([2, 1], [1]), ([1, 1], [1]), ([1, 2], [2, 1]), ([1, 2, 3], [1, 9, 2])]
-)
-def test_columns_out_of_their_order_are_no_record(numbers: list[int], scored: list[int]) -> None:
-    """As in a file whose index is damaged: what SQLite says to be sorted need not be."""
-    rounds, scores = RoundColumns(), ScoreColumns()
-    rounds.add([(number, "a", 1) for number in numbers])
-    scores.add([(number, 0, 0.5) for number in scored])
-    with pytest.raises(RecordError, match="are not in their order"):
-        Record.of_columns(rounds, scores, [], ahead=1)

@@ -151,6 +151,8 @@ class Record:
         places = np.searchsorted(numbers, scored)
         if scored.size and (places[-1] == numbers.size or (numbers[places] != scored).any()):
             raise RecordError("there are scores without their round")
+        if ((np.diff(scored) == 0) & (np.diff(np.frombuffer(scores.arms, dtype=np.intc)) == 0)).any():
+            raise RecordError("an arm has two scores in a round")
         record = cls()
         record._items, record._n_asked = rounds.items, rounds.asked
         if last > numbers.size:  # some are in flight and not in the store
