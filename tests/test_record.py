@@ -14,8 +14,8 @@ import bestarm
 from bestarm import RaceResult
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture
-from bestarm.record.record import Record, RecordError, RoundRow, ScoreRow
-from bestarm.record.replay import RewardTransform, replay_given
+from bestarm.record.record import Record, RecordError, RewardTransform, RoundRow, ScoreRow
+from bestarm.record.replay import replay_given, reward_transform
 from own_games import TopTwo
 
 ROUNDS: list[RoundRow] = [(1, "a", 3), (2, "b", 3), (3, "c", 2)]
@@ -135,7 +135,7 @@ def test_results_survive_pickling_and_copying(way: Any, tmp_path: Path) -> None:
 def given(result: RaceResult[Any], algorithm: PairwiseBAI) -> EliminationGame:
     game = algorithm.start(len(result.arms))
     assert isinstance(game, EliminationGame)
-    replay_given(game, result.record, result.record.disqualifying(), RewardTransform.of(result.settings, game))
+    replay_given(game, result.record, result.record.disqualifying(), reward_transform(result.settings, game))
     return game
 
 

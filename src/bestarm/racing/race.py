@@ -18,7 +18,7 @@ from bestarm.racing.options import (
 )
 from bestarm.racing.state import OpenRound, RaceState
 from bestarm.racing.summary import standing, summarise
-from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreWithNote, stored_rows
+from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreRow, ScoreWithNote, encode_failure
 from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue
 from bestarm.record.sqlite import open_store
 from bestarm.record.store import Store, StoredRace, check_stored, one_line
@@ -124,7 +124,7 @@ class Race(Generic[Arm]):
         while state.unasked:
             opened = state.unasked.popleft()
             if opened.n_missing:
-                rounds.append(Round(opened.number, opened.item, tuple([labels[arm] for arm in opened.wanted])))
+                rounds.append(Round(opened.number, opened.item, tuple(map(labels.__getitem__, opened.wanted))))
         if not rounds:
             state.check_items()
         return rounds
@@ -139,21 +139,24 @@ class Race(Generic[Arm]):
         check_mapping("scores", scores, "arms to scores")
         bounds = self.state.game.bounds
         low, high = bounds or REAL
-        outcomes: dict[int, EvaluationOutcome] = {}
+        told: set[int] = set()
+        outcomes: list[tuple[int, int, EvaluationOutcome]] = []
         for label, value in scores.items():
             arm = self._numbers.get((type(label), label), -1)
             arm = self.state.arms.find(label) if arm < 0 else arm
             name = self.state.arms.names[arm]
             if arm not in opened.scores:
                 raise ValueError(f"arm {described(name)} was not asked for in round {opened.number}")
-            if opened.scores[arm] is not None or arm in outcomes:
+            if opened.scores[arm] is not None or arm in told:
                 raise ValueError(f"the score of arm {described(name)} in round {opened.number} was already told")
             plain = type(value) is float and low <= value <= high
-            outcomes[arm] = value if plain else told_outcome(value, bounds, name, opened.item)
-        for arm, outcome in outcomes.items():
+            outcome = value if plain else told_outcome(value, bounds, name, opened.item)
+            told.add(arm)
+            outcomes.append((opened.number, arm, outcome))
+        for _, arm, outcome in outcomes:
             if isinstance(outcome, EvaluationError) and self._raises(outcome):
                 raise self._located(outcome, opened, arm)
-        self.record_outcomes([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
+        self.record_outcomes(outcomes)
 
     def record_outcomes(self, outcomes: Sequence[tuple[int, int, EvaluationOutcome]]) -> None:
         """Store what was evaluated (round, number of the arm, score or failure), then count what is complete.
@@ -200,16 +203,20 @@ class Race(Generic[Arm]):
         return failure
 
     def _save(self, store: Store, rows: list[Row]) -> None:
-        """Write scores, and their rounds if they are the first of them."""
+        """Write scores, and their rounds if they are the first of them; failures become text here."""
+        new: dict[int, OpenRound] = {}
         rounds: list[RoundRow] = []
-        new: list[OpenRound] = []
-        for number in dict.fromkeys(row[0] for row in rows):
-            opened = self.state.find(number)
-            if not opened.stored:
-                new.append(opened)
+        scores: list[ScoreRow] = []
+        opened = self.state.find(rows[0][0])
+        for number, arm, score, failure in rows:
+            if opened.number != number:
+                opened = self.state.find(number)
+            if not opened.stored and number not in new:
+                new[number] = opened
                 rounds.append((number, opened.text, len(opened.arms)))
-        store.save(rounds, stored_rows(rows))
-        for opened in new:
+            scores.append((number, arm, score, None if failure is None else encode_failure(failure)))
+        store.save(rounds, scores)
+        for opened in new.values():
             opened.stored = True
 
     def _save_progress(self, store: Store, absorbed: int) -> None:

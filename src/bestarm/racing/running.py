@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Thread
 from typing import Any
 from weakref import WeakSet
@@ -102,7 +103,7 @@ class _Runner:
     def _one_by_one(self) -> None:
         """Evaluate here, one call after the other."""
         rounds: deque[Round[Any]] = deque()
-        while not self.race.finished:
+        while self.race.state.reason is None:
             if not rounds:
                 rounds.extend(self.race.ask())
             self._evaluate(rounds.popleft())
@@ -110,44 +111,48 @@ class _Runner:
 
     def _evaluate(self, todo: Round[Any]) -> None:
         """Evaluate a round; it is stored as a whole unless it is slow or fails."""
-        outcomes, batch = self._outcomes(todo), Batch()
+        if self.evaluation.jointly or self.evaluation.retries:
+            go_on = partial(self._make_calls, self._calls(todo))
+        else:
+            go_on = partial(self._call_once, todo, iter(self._in_order(todo.number)))
+        batch: Batch = []
         try:
-            while self._evaluate_some(outcomes, batch):
-                done, batch = batch, Batch()
+            while go_on(batch):
+                done, batch = batch, []
                 self.race.record_outcomes(done)
         finally:
             self.interruption.close()
             self.race.record_outcomes(batch)
 
-    def _evaluate_some(self, outcomes: Iterator[Batch], batch: Batch) -> bool:
-        """Evaluate until there is something to store at once; False when the round is evaluated."""
-        started = time.monotonic()
+    def _call_once(self, todo: Round[Any], arms: Iterator[int], batch: Batch) -> bool:
+        """Evaluate arms until there is something to store at once; False when all are evaluated."""
+        values, names, started = self.race.state.arms.values, self.race.state.arms.names, time.monotonic()
         with self.interruption:
-            for made in outcomes:
+            for arm in arms:
+                outcome = self.evaluation.once(values[arm], todo.item, names[arm])
                 if self.interruption.asked:  # what was evaluated when Ctrl-C came is dropped, whatever came out
                     raise KeyboardInterrupt
-                batch += made
-                failed = False
-                for _, _, outcome in made:
-                    failed = failed or isinstance(outcome, EvaluationError)
+                batch.append((todo.number, arm, outcome))
+                if isinstance(outcome, EvaluationError) or time.monotonic() - started > SAVE_AFTER:
+                    return True
+        return False
+
+    def _make_calls(self, calls: Iterator[Call], batch: Batch) -> bool:
+        """Make calls, of several arms or with retries, until there is something to store at once."""
+        started = time.monotonic()
+        with self.interruption:
+            for call in calls:
+                outcomes = self.evaluation(call)
+                self.interruption.check()
+                batch += [(call.number, arm, outcome) for arm, outcome in zip(call.arms, outcomes, strict=True)]
+                failed = any(isinstance(outcome, EvaluationError) for outcome in outcomes)
                 if failed or time.monotonic() - started > SAVE_AFTER:
                     return True
         return False
 
-    def _outcomes(self, todo: Round[Any]) -> Iterator[Batch]:
-        """Evaluate a round call by call."""
-        evaluation, number = self.evaluation, todo.number
-        if evaluation.jointly or evaluation.retries:
-            for call in self._calls(todo):
-                yield [(number, arm, outcome) for arm, outcome in zip(call.arms, evaluation(call), strict=True)]
-            return
-        arms, item = self.race.state.arms, todo.item
-        for arm in self._in_order(number):
-            yield [(number, arm, evaluation.once(arms.values[arm], item, arms.names[arm]))]
-
     def _in_order(self, number: int) -> list[int]:
         """The arms of a round, in the order of their evaluation."""
-        wanted = self.race.state.find(number).wanted
+        wanted = list(self.race.state.find(number).wanted)
         if self.evaluation.shuffled:
             luck = random.Random(f"{self.race.state.settings.seed} {number}")  # noqa: S311 - no secrets here
             luck.shuffle(wanted)

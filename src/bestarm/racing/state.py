@@ -13,7 +13,7 @@ from bestarm.algorithms import Game, Reason
 from bestarm.checks import is_whole
 from bestarm.errors import StoreError
 from bestarm.record.record import Failure, Record, Row, encode_failure
-from bestarm.record.replay import DisqualifiedArm, Outage, RewardTransform, disqualify, nobody_left, replay, tell_round
+from bestarm.record.replay import DisqualifiedArm, Outage, disqualify, nobody_left, replay, reward_transform, tell_round
 from bestarm.record.settings import RaceSettings
 from bestarm.sources.items import Group, RaceArms, item_text
 from bestarm.text import described
@@ -41,19 +41,14 @@ class OpenRound:
     @property
     def wanted(self) -> list[int]:
         """The arms that are not told yet."""
+        if self.n_missing == len(self.arms):
+            return self.arms
         return [arm for arm, score in self.scores.items() if score is None]
 
     @property
     def disqualifying(self) -> dict[int, Failure]:
         """The failures without a score, by arm."""
         return {arm: failure for arm, failure in self.failures.items() if math.isnan(self.scores[arm] or 0.0)}
-
-    def enter(self, arm: int, score: float | None, failure: Failure | None) -> None:
-        """Take the score of an arm, or its failure."""
-        self.scores[arm] = math.nan if score is None else score
-        self.n_missing -= 1
-        if failure is not None:
-            self.failures[arm] = failure
 
 
 class RaceState:
@@ -67,7 +62,7 @@ class RaceState:
         self.game = game
         self.settings = settings
         self.arms = arms
-        self.transform = RewardTransform.of(settings, game)
+        self.transform = reward_transform(settings, game)
         self.record = Record()  # of the rounds that are absorbed
         self.n_decided = 0  # rounds
         self.spent = 0  # evaluations of all rounds decided
@@ -111,24 +106,20 @@ class RaceState:
     def decide(self) -> None:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
         game, limit, ahead = self.game, self.settings.max_evaluations, self.settings.rounds_in_flight
+        sizes = self.settings.group_sizes
         while self.ran_out is None and self.broken is None and self.n_decided < game.n_rounds + ahead:
             if game.reason is not None:
                 return
             if self._due is None:
                 self._due = game.ask().tolist()
             used_up = self.n_decided == self._pool
-            cost = 0 if used_up else len(self._due) * self._size_of_next()
+            cost = 0 if used_up else len(self._due) * (1 if sizes is None else sizes[self.n_decided])
             if limit is not None and self.spent + cost > limit:
                 self.ran_out = Reason.BUDGET
             elif (item := self._drawn()) is END:
                 self.ran_out = None if self.broken else Reason.RAN_OUT_OF_ITEMS
             else:
-                self._append(self._due, item)
-
-    def _size_of_next(self) -> int:
-        """How many items the next round to be decided has."""
-        sizes = self.settings.group_sizes
-        return 1 if sizes is None else sizes[self.n_decided]
+                self._append(self._due, item, cost)
 
     def _drawn(self) -> Any:
         """The next item, or the end. Errors are kept until all that is known is counted: `check_items` raises them.
@@ -147,8 +138,9 @@ class RaceState:
         if self.broken is not None and not self.game.finished:
             raise self.broken
 
-    def _append(self, arms: list[int], item: Any) -> None:
-        self.spent += len(arms) * self._size_of_next()
+    def _append(self, arms: list[int], item: Any, cost: int) -> None:
+        """Open a round of so many evaluations."""
+        self.spent += cost
         self.n_decided += 1
         given = item.items if isinstance(item, Group) else item
         opened = OpenRound(self.n_decided, given, item_text(item), arms)
@@ -158,7 +150,11 @@ class RaceState:
     def enter(self, rows: Iterable[Row]) -> None:
         """Take checked rows of open rounds; `absorb` counts what is complete then."""
         for number, arm, score, failure in rows:
-            self.open[number - self.open[0].number].enter(arm, score, failure)
+            opened = self.open[number - self.open[0].number]
+            opened.scores[arm] = math.nan if score is None else score
+            opened.n_missing -= 1
+            if failure is not None:
+                opened.failures[arm] = failure
 
     def absorb(self) -> int:
         """Absorb the complete rounds in order and decide new ones; returns how many were absorbed."""
@@ -224,7 +220,8 @@ class RaceState:
             self.items = items_after(n_rounds)
         self._replay(past, n_rounds)
         for number in range(n_rounds + 1, whole + 1):
-            self._append(past.arms(number), self._next_item(past, number))
+            arms = past.arms(number)
+            self._append(arms, self._next_item(past, number), len(arms) * self.settings.size_of(number))
         self.decide()
         more = True
         while more:
@@ -271,9 +268,7 @@ class RaceState:
         if (before is not None and before != opened.text) or not {row[1] for row in rows} <= set(opened.arms):
             raise StoreError(f"it does not match the saved race from round {opened.number} on: are the items the same?")
         opened.stored = before is not None
-        for _, arm, score, failure in rows:
-            if opened.scores[arm] is None:
-                opened.enter(arm, score, failure)
+        self.enter(row for row in rows if opened.scores[row[1]] is None)
 
 
 def known_reason(game: Game, why: str) -> Reason:

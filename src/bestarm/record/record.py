@@ -1,9 +1,10 @@
-"""What was scored, round by round: the columns that hold it in memory, and the rows of a store."""
+"""What was scored, round by round: as rows of a store, as columns in memory, and as rewards."""
 
 import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, NamedTuple, Self
 
@@ -65,16 +66,43 @@ def decode_failure(stored: str, scored: bool) -> Failure:
     return Failure(stored[found.end() :], int(retried or 0), kind)
 
 
-def stored_rows(rows: Iterable[Row]) -> list[ScoreRow]:
-    """Rows in the form that a store keeps: failures as text."""
-    return [
-        (number, arm, score, None if failure is None else encode_failure(failure))
-        for number, arm, score, failure in rows
-    ]
-
-
 class RecordError(BestarmError, ValueError):
     """Rows that no race can have written, and why."""
+
+
+@dataclass(frozen=True)
+class RewardTransform:
+    """How the scores of a race become rewards of its game, the only place where they do, and back.
+
+    More reward is better: scores are reflected, within their bounds if there are any, where lower ones are better. A
+    round counts by its weight, at most 1, where rounds have one: rewards are weighed down towards the lower bound.
+    """
+
+    lower_is_better: bool = False
+    bounds: tuple[float, float] | None = None
+    weights: NDArray[np.float64] | None = None
+
+    @property
+    def worst(self) -> float | None:
+        """The worst score that there can be; None without bounds."""
+        return None if self.bounds is None else self.bounds[1 if self.lower_is_better else 0]
+
+    def rewards(self, scores: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        """The rewards of rounds from the first on, one row per round, or of one round."""
+        low, high = self.bounds or (0.0, 0.0)
+        if self.lower_is_better:
+            scores = -scores if self.bounds is None else np.clip(low + high - scores, low, high)
+        if self.weights is None:
+            return scores
+        if scores.ndim == 1:
+            return np.asarray(low + self.weights[first - 1] * (scores - low))
+        return np.asarray(low + self.weights[first - 1 : first - 1 + len(scores), None] * (scores - low))
+
+    def mean_scores(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean scores behind mean rewards of rounds that all have the same weight."""
+        if not self.lower_is_better:
+            return rewards
+        return -rewards if self.bounds is None else sum(self.bounds) - rewards
 
 
 class ByArm:
@@ -259,7 +287,8 @@ class Record:
     def rows(self) -> Iterator[ScoreRow]:
         """All scores and failures, as a store holds them."""
         for number in range(1, self.n_rounds + 1):
-            yield from stored_rows(self.rows_of(number))
+            for _, arm, score, failure in self.rows_of(number):
+                yield number, arm, score, None if failure is None else encode_failure(failure)
 
     def rows_of(self, number: int) -> list[Row]:
         """The scores and failures of a round."""

@@ -6,14 +6,13 @@ time, intervals and regret bounds are read off replays.
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import EliminationGame, Game
 from bestarm.errors import StoreError
-from bestarm.record.record import Failure, Record, encode_failure
+from bestarm.record.record import Failure, Record, RewardTransform, encode_failure
 from bestarm.record.settings import RaceSettings
 from bestarm.sources.items import LONGEST_TEXT
 
@@ -49,46 +48,11 @@ class Outage:
     failure: str
 
 
-@dataclass(frozen=True)
-class RewardTransform:
-    """How the scores of a race become rewards of its game, the only place where they do, and back.
-
-    More reward is better: scores are reflected, within their bounds if there are any, where lower ones are better. A
-    round counts by its weight, at most 1, where rounds have one: rewards are weighed down towards the lower bound.
-    """
-
-    lower_is_better: bool = False
-    bounds: tuple[float, float] | None = None
-    weights: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of(cls, settings: RaceSettings, game: Game) -> Self:
-        """The transform of a race: the mean over all items of a pool weighs groups by their sizes."""
-        sizes = settings.group_sizes if game.guarantee.pool is not None and game.guarantee.criterion == "mean" else None
-        weights = None if sizes is None else np.array(sizes) / max(sizes)
-        return cls(settings.lower_is_better, game.bounds, weights)
-
-    @property
-    def worst(self) -> float | None:
-        """The worst score that there can be; None without bounds."""
-        return None if self.bounds is None else self.bounds[1 if self.lower_is_better else 0]
-
-    def rewards(self, scores: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        """The rewards of rounds from the first on, one row per round, or of one round."""
-        low, high = self.bounds or (0.0, 0.0)
-        if self.lower_is_better:
-            scores = -scores if self.bounds is None else np.clip(low + high - scores, low, high)
-        if self.weights is None:
-            return scores
-        if scores.ndim == 1:
-            return np.asarray(low + self.weights[first - 1] * (scores - low))
-        return np.asarray(low + self.weights[first - 1 : first - 1 + len(scores), None] * (scores - low))
-
-    def mean_scores(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The mean scores behind mean rewards of rounds that all have the same weight."""
-        if not self.lower_is_better:
-            return rewards
-        return -rewards if self.bounds is None else sum(self.bounds) - rewards
+def reward_transform(settings: RaceSettings, game: Game) -> RewardTransform:
+    """How the scores of a race become rewards: the mean over all items of a pool weighs groups by their sizes."""
+    sizes = settings.group_sizes if game.guarantee.pool is not None and game.guarantee.criterion == "mean" else None
+    weights = None if sizes is None else np.array(sizes) / max(sizes)
+    return RewardTransform(settings.lower_is_better, game.bounds, weights)
 
 
 def tell_round(
@@ -206,7 +170,7 @@ def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str],
     The record of what was asked for.
     """
     budget = settings.max_evaluations
-    told = RewardTransform.of(settings, game).rewards(scores, 1)
+    told = reward_transform(settings, game).rewards(scores, 1)
     if game.shrinks and budget is None:
         used = game.play(told)
         return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])

@@ -56,7 +56,6 @@ LOOKS = 200  # that any file may take; a sound one of no size at all needs none
 BYTES_A_LOOK = 1_000  # of a file: each may cost a hundred steps, far more than to read it several times
 NOT_WRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 OF_THE_DISK = (*NOT_WRITABLE, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM)
-TOGETHER = 20_000  # rows that are fetched at a time
 
 
 # --- open -------------------------------------------------------------------------------------------------------------

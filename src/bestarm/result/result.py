@@ -15,8 +15,8 @@ from bestarm.algorithms import Elimination, EliminationGame, Game, Guarantee, In
 from bestarm.algorithms.game import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.files import write_text
-from bestarm.record.record import ByArm, Failure, Record
-from bestarm.record.replay import DisqualifiedArm, Outage, RewardTransform, at_rest, replay, replay_given
+from bestarm.record.record import ByArm, Failure, Record, RewardTransform
+from bestarm.record.replay import DisqualifiedArm, Outage, at_rest, replay, replay_given, reward_transform
 from bestarm.record.settings import RaceSettings, Target, start_game, target_of, unit_of
 from bestarm.result.failures import Breakdown, FailureCount, breakdown_of, failure_counts
 from bestarm.sources.items import RaceArms
@@ -540,7 +540,7 @@ class RaceResult(Generic[Arm]):
         """Play such a game through the rounds of the race up to the last, as the race went."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)  # was said when the race ran
-            replay(game, self.record, self.outcome.disqualifying, last, RewardTransform.of(self.settings, game))
+            replay(game, self.record, self.outcome.disqualifying, last, reward_transform(self.settings, game))
 
     @cached_property
     def _game(self) -> Game:

@@ -313,6 +313,8 @@ def _sorted(part: Any) -> str:
 
 def item_text(item: Any) -> str:
     """An item as records and messages hold it."""
+    if type(item) is int:  # seeds, one per round
+        return str(item)[:LONGEST_TEXT]
     return storable(full_text(item)[:LONGEST_TEXT])
 
 
