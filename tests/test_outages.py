@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_store_protocol import Memory
 from typer.testing import CliRunner
 
 import bestarm
