@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_store_protocol import Memory
 
 import bestarm
 from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreError, load_result, race_commands

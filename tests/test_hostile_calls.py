@@ -140,7 +140,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         r"^delta is Decimal\('sNaN'\) here and 0.1 in PairwiseBAI\(0.1\): give it in one place$",
     ),
     "rows that are none": (
-        lambda: Record.of_rows([(1, "x", 2)], np.ma.masked_array([1.0, 2.0], [True, False]), 1),  # type: ignore[arg-type]
+        lambda: Record.of_rows([(1, "x", 2)], np.ma.masked_array([1.0, 2.0], [True, False]), 1),
         ValueError,
         "^scores must be rows of 4 values, and begin with numbers$",
     ),

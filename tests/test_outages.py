@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_store_protocol import Memory
 from typer.testing import CliRunner
 
 import bestarm
