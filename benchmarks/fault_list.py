@@ -348,7 +348,7 @@ FAULTS = (
         "racing/origins.py",
         "jointly=self.jointly, retries=self.retries)",
         "jointly=self.jointly)",
-        ("test_cli_race.py",),
+        ("cli/test_run.py",),
     ),
     # --- report
     Fault(
@@ -406,7 +406,7 @@ FAULTS = (
         "cli/resume.py",
         "max_evaluations=settings.max_evaluations if max_evaluations is None else max_evaluations,",
         "max_evaluations=max_evaluations,",
-        ("test_cli_race.py", "test_cli_tools.py"),
+        ("cli/test_run.py", "cli/test_table_commands_plan.py"),
     ),
     Fault(
         "a plan forgets that items run out",
@@ -491,7 +491,7 @@ FAULTS = (
         "cli/app.py",
         "raise refuse(str(error), FAILED) from error",
         "raise refuse(str(error)) from error",
-        ("test_cli_race.py",),
+        ("cli/test_run.py",),
     ),
     Fault(
         "a race that has used all items runs out of its budget",

@@ -5,11 +5,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from bestarm.errors import ParameterError
 
 ANYTHING = object()
 Refused = Callable[..., AbstractContextManager[None]]
+Cli = Callable[..., Result]
+Rejects = Callable[..., None]
 
 # Many games, by statements that quicker tests go through as well.
 LONG = {
@@ -56,3 +59,32 @@ def refused() -> Refused:
         assert value is ANYTHING or repr(caught.value.value) == repr(value)
 
     return refused
+
+
+@pytest.fixture
+def cli() -> Cli:
+    """Run a command of bestarm in this process: ``cli("table", path, "--json")``; ``input`` is its standard input."""
+    from bestarm.cli import app
+
+    def run(*words: object, input: str | None = None) -> Result:
+        return CliRunner().invoke(app, [str(word) for word in words], input=input)
+
+    return run
+
+
+@pytest.fixture
+def rejects(cli: Cli) -> Rejects:
+    """Expect that a command is refused: ``rejects("--delta", "table", path, "--delta", 2)``.
+
+    It ends with exit code 2 (or ``code``) and without a result; one line on standard error holds the first argument.
+    """
+
+    def run(named: str, *words: object, code: int = 2) -> None:
+        ended = cli(*words)
+        assert isinstance(ended.exception, SystemExit), ended.exception
+        assert (ended.exit_code, ended.stdout) == (code, "")
+        (line,) = ended.stderr.splitlines()
+        assert line.startswith("error: ")
+        assert named in line
+
+    return run

@@ -1,7 +1,8 @@
-"""The public names: all there, all documented, and changed only on purpose (docs/design.md, Rules)."""
+"""The rooms and the public names: all there, all documented, and changed only on purpose (docs/design.md, Rules)."""
 
 import inspect
 import pkgutil
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,7 @@ import pytest
 import bestarm
 import bestarm.testing
 from bestarm import algorithms, arms, comparisons, complexity, racing, simulation
+from bestarm.errors import ParameterError
 
 PUBLIC = {
     bestarm: """
@@ -45,6 +47,12 @@ PUBLIC = {
 }
 CONSTANTS = {"__version__", "ALGORITHM_PROPERTIES", "COMPARISON_PROPERTIES", "RoundRow", "ScoreRow"}  # of no module
 
+ROOMS = """
+    algorithms arms checks cli comparisons complexity errors files kernels limits planning racing record result
+    simulation sources studies testing text values version
+    """
+ROOT = Path(__file__).resolve().parent.parent
+
 modules = pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
 
 
@@ -69,6 +77,34 @@ def test_public_names_are_defined_in_bestarm(module: ModuleType) -> None:
         assert home.startswith("bestarm."), f"{module.__name__}.{name} is of {home}"
 
 
+# --- the rooms --------------------------------------------------------------------------------------------------------
+
+
+def rooms() -> list[str]:
+    return [room.name for room in pkgutil.iter_modules(bestarm.__path__) if room.name != "__main__"]
+
+
+def test_there_are_these_rooms_and_the_import_contract_orders_all_of_them() -> None:
+    assert rooms() == ROOMS.split()
+    settings = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    ordered = {name.strip().removeprefix("bestarm.") for layer in layers for name in layer.split("|")}
+    assert ordered == set(rooms()) - {"version"}  # which imports nothing
+
+
+def test_a_room_is_public_by_its_all_and_other_packages_offer_nothing() -> None:
+    for name in rooms():
+        module = import_module(f"bestarm.{name}")
+        if module in PUBLIC or name == "cli":
+            assert module.__all__
+        elif hasattr(module, "__path__"):
+            offered = {key for key, value in vars(module).items() if key[0] != "_" and not inspect.ismodule(value)}
+            assert offered == set(), f"bestarm.{name} offers {offered}: say so in __all__, or leave it in its file"
+
+
+# --- what is defined --------------------------------------------------------------------------------------------------
+
+
 def all_of_bestarm() -> dict[str, object]:
     """Everything that is defined in bestarm, by its full name."""
     found: dict[str, object] = {}
@@ -86,17 +122,19 @@ def defined_in(module: ModuleType, value: object) -> bool:
 def test_every_protocol_that_users_implement_is_public() -> None:
     protocols = {value for value in all_of_bestarm().values() if getattr(value, "_is_protocol", False)}
     public = {getattr(module, name) for module in PUBLIC for name in module.__all__ if name not in CONSTANTS}
-    inside = {"Origin", "_Settings"}  # of the command line, and of two algorithms: nobody else makes one
+    inside = {"_Settings"}  # of two algorithms: nobody else makes one
     assert {value.__name__ for value in protocols - public} == inside  # type: ignore[attr-defined]
 
 
-def test_every_error_of_bestarm_is_a_bestarm_error() -> None:
+def test_every_error_of_bestarm_is_a_bestarm_error_or_is_about_a_parameter() -> None:
     errors = {value for value in all_of_bestarm().values() if inspect.isclass(value) and issubclass(value, Exception)}
     assert len(errors) > 6
-    assert {error for error in errors if not issubclass(error, bestarm.BestarmError)} == {bestarm.AssumptionWarning}
+    others = {error for error in errors if not issubclass(error, bestarm.BestarmError | ParameterError)}
+    assert others == {bestarm.AssumptionWarning}
+    assert issubclass(ParameterError, ValueError)
 
 
 def test_the_list_of_public_modules_is_in_the_documentation() -> None:
-    text = Path(__file__).resolve().parent.parent.joinpath("docs", "design.md").read_text(encoding="utf-8")
+    text = ROOT.joinpath("docs", "design.md").read_text(encoding="utf-8")
     rules = text[text.index("## Rules") :]
     assert all(f"`{module.__name__}`" in rules for module in PUBLIC)

@@ -1,7 +1,6 @@
-"""The application that the commands belong to, and what they share."""
+"""The application that the commands belong to, and what they share: errors, results, exit codes."""
 
 import os
-import re
 import shlex
 import warnings
 from collections.abc import Iterator
@@ -15,33 +14,32 @@ import typer
 
 import bestarm
 from bestarm.cli.streams import (
+    ANSWERED,
+    BAD_INPUT,
+    FAILED,
     INTERRUPTED,
-    HarmlessGroup,
+    UNDECIDED,
+    Commands,
     WantedFile,
-    ended_in_order,
-    never_an_error,
+    ended_by_signals,
     remark,
     remarks,
     results,
     say,
     say_json,
 )
+from bestarm.errors import ParameterError
 from bestarm.result.live import preparation_said
 from bestarm.result.result import RaceResult
 from bestarm.text import file_name
 
-# Exit codes, documented in README.md and in the help of the commands.
-ANSWERED = 0
-BAD_INPUT = 2
-UNDECIDED = 3
-FAILED = 4
 EXIT_CODES = (
     "Exit codes: 0 answered, 1 a check failed, 2 usage or bad input, 3 undecided or still running, 4 an evaluation "
     "failed, 130 interrupted (143 by SIGTERM, 129 by SIGHUP), 141 nobody reads the output."
 )
 RACES, SAVED, RESEARCH = "Race", "Saved races", "Research"  # the panels of the help
 app = typer.Typer(
-    cls=HarmlessGroup,
+    cls=Commands,
     help="Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -66,59 +64,46 @@ def main(
     """Which of my K options is best? Tries them on the same items, drops those that are beaten, and stops."""
 
 
-def warn(text: str) -> None:
-    """Say what may be wrong, options as they are typed."""
-    remark(as_typed(text), "warning", "yellow")
-
-
 def refuse(message: str, code: int = BAD_INPUT) -> typer.Exit:
-    """Say what is wrong, options as they are typed; to be raised."""
-    remark(as_typed(message), "error", "red")
+    """Say what is wrong; to be raised."""
+    remark(message, "error", "red")
     return typer.Exit(code)
 
 
 @cache
-def _flags() -> dict[str, str]:
-    """The options of all commands, by their names in Python."""
-    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
-    options = [option for command in commands for option in command.params if option.param_type_name == "option"]
-    return {option.name: max(option.opts, key=len) for option in options}
+def _option_names() -> dict[str, str]:
+    """The options of all commands, by the names of their parameters."""
+    names: dict[str, str] = {}
+    groups: list[Any] = [typer.main.get_command(app)]
+    for group in groups:
+        for command in group.commands.values():
+            groups += [command] if hasattr(command, "commands") else []
+            options = [option for option in command.params if option.param_type_name == "option"]
+            names |= {option.name: max(option.opts, key=len) for option in options}
+    return names
 
 
-def as_typed(message: str) -> str:
-    """A message of the library with options as they are typed: ``missing='worst'`` is ``--missing worst``."""
-    flags = _flags()
-
-    def flag(found: re.Match[str]) -> str:
-        name, value = found["name"], found.groupdict().get("value")
-        if name not in flags:
-            return found[0]
-        return flags[name] if value is None else f"{flags[name]} {value}"
-
-    text = re.sub(r"\b(?P<name>bounds)=\((?P<value>[^(),]+, [^(),]+)\)", flag, message)
-    text = re.sub(r"(--bounds [^\s,]+), ", r"\1,", text)
-    text = re.sub(r"\b(?P<name>[a-z_]+)='(?P<value>[^']*)'", flag, text)
-    text = re.sub(r"\b(?P<name>[a-z_]+)=True\b", flag, text)
-    text = text.replace("replace=False", "--no-replace")
-    text = re.sub(r"\b(?P<name>[a-z]+)(?==)", flag, text)
-    text = re.sub(r"\b(?P<name>[a-z]+_[a-z_]+)\b", flag, text)
-    return re.sub(r"^(?P<name>[a-z]+)\b(?= (?:must|needs))", flag, text)
+def option_name(parameter: str) -> str:
+    """A parameter as it is typed: ``--max-evaluations`` for ``max_evaluations``."""
+    return _option_names().get(parameter, parameter)
 
 
 @contextmanager
 def clear_errors(quiet: bool = False) -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
     told = remark if remarks().is_terminal and not quiet else None
-    with ended_in_order(), preparation_said(told), warnings.catch_warnings():
+    with preparation_said(told), warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:
-            with never_an_error():
+            with ended_by_signals():
                 yield
         except (bestarm.EvaluationError, BrokenExecutor) as error:
             raise refuse(str(error), FAILED) from error
         except SystemExit as error:
             raise refuse(_exited(error), FAILED) from error
+        except ParameterError as error:
+            raise refuse(error.spelled(option_name)) from error
         except OSError as error:
             raise refuse(_of_the_system(error)) from error
         except (ValueError, TypeError, ImportError, bestarm.BestarmError) as error:
@@ -140,7 +125,8 @@ def _exited(error: SystemExit) -> str:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    warn(str(message) if issubclass(category, bestarm.AssumptionWarning) else f"{category.__name__}: {message}")
+    prefix = "" if issubclass(category, bestarm.AssumptionWarning) else f"{category.__name__}: "
+    remark(f"{prefix}{message}", "warning", "yellow")
 
 
 def show_result(result: RaceResult[Any], as_json: bool) -> None:
@@ -152,7 +138,7 @@ def show_result(result: RaceResult[Any], as_json: bool) -> None:
     if as_json:
         say_json(result.to_json())
     else:
-        answer, *rest = map(as_typed, sentences(result))
+        answer, *rest = sentences(result)
         say(answer, "bold")
         for sentence in [*rest, cost(result), *failures(result)]:
             say(sentence)
@@ -179,16 +165,24 @@ def write_page(result: RaceResult[Any], page: WantedFile) -> None:
     remark(f"Wrote {called}.")
 
 
-def hint_to_continue(result: RaceResult[Any], store: Path | None) -> None:
+def _hint_to_continue(result: RaceResult[Any], store: Path) -> None:
     """Say how a saved race goes on that has no answer yet."""
     used_up = result.reason == "ran out of items" and result.settings.items == "pool"
-    if store is not None and not result.reason.answers and not used_up:
+    if not result.reason.answers and not used_up:
         more = " --max-evaluations TOTAL" if result.reason == "budget" else ""
         remark(f"to continue: bestarm resume {shlex.quote(str(store))}{more}")
 
 
-def finish(result: RaceResult[Any], as_json: bool, page: WantedFile | None = None, more: str | None = None) -> None:
-    """Print a result, write its page if one is wanted, and end with its exit code."""
+def finish(
+    result: RaceResult[Any],
+    as_json: bool,
+    page: WantedFile | None = None,
+    store: Path | None = None,
+    more: str | None = None,
+) -> None:
+    """Print a result (and ``more`` about it), write its page if one is wanted, and end with its exit code."""
+    if store is not None:
+        _hint_to_continue(result, store)
     try:
         show_result(result, as_json)  # first: a page that cannot be written loses nothing
         if more is not None:

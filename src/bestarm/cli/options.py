@@ -2,15 +2,16 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from bestarm.cli.streams import remark
+from bestarm.cli.streams import PAGE, WantedFile, remark
 from bestarm.comparisons.evidence import Criterion
+from bestarm.errors import ParameterError
 from bestarm.racing.options import Options
 from bestarm.record.settings import OnError, Target
 from bestarm.sources.files import read_table
@@ -49,7 +50,7 @@ RaceFile = Annotated[Path, typer.Argument(help="A saved race, finished or not.")
 
 
 @dataclass(frozen=True)
-class Aim:
+class GoalOptions:
     """What a race is run for."""
 
     delta: Delta = 0.05
@@ -72,7 +73,7 @@ class Aim:
 
 
 @dataclass(frozen=True)
-class Course:
+class RunOptions:
     """How far a race may go, what follows from failures, and where it is kept."""
 
     replace: Annotated[
@@ -96,7 +97,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputOptions:
     """What is shown."""
 
     report: Annotated[Path | None, typer.Option(help="Also write the result as an HTML page.")] = None
@@ -104,9 +105,13 @@ class Output:
     quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing while the race runs.")] = False
     as_json: Json = False
 
+    def page(self, inputs: Sequence[Path]) -> WantedFile | None:
+        """The page, if there is to be one; refused if it would replace one of these files, or another of the user."""
+        return None if self.report is None else WantedFile(self.report, PAGE, inputs, self.overwrite)
+
 
 @dataclass(frozen=True)
-class Columns:
+class TableOptions:
     """Where the scores of a table are."""
 
     item_column: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
@@ -133,18 +138,19 @@ class Columns:
         )
 
 
-def race_options(aim: Aim, course: Course, bounds: str | None, **changes: Any) -> Options:
+def race_options(goal: GoalOptions, run: RunOptions, bounds: str | None, **changes: Any) -> Options:
     """The options of a race from those of the command line."""
-    values = vars(aim) | vars(course) | {"bounds": interval(bounds)} | changes
+    values = vars(goal) | vars(run) | {"bounds": interval(bounds)} | changes
     return Options(**{name: value for name, value in values.items() if name != "retries"})
 
 
 def items_file(items: Path | None) -> str | None:
     """Where the items are read from, wherever the race is resumed."""
-    if items is None or str(items) != STDIN:
-        return None if items is None else str(items.resolve())
-    announce_items(STDIN)
-    return STDIN
+    if items is None:
+        return None
+    place = STDIN if str(items) == STDIN else str(items.resolve())
+    announce_items(place)
+    return place
 
 
 def announce_items(items: str | None) -> None:
@@ -160,7 +166,8 @@ def interval(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise ValueError(f"bounds must be two numbers as low,high (such as 0,1), got {text!r}") from error
+        problem = f"must be two numbers as low,high (such as 0,1), got {text!r}"
+        raise ParameterError("bounds", problem, text) from error
     return low, high
 
 
@@ -168,28 +175,22 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command that takes groups of options, as typer wants it: every field of a group is a parameter of its own."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name in groups:
+            parameters += inspect.signature(groups[parameter.name]).parameters.values()
+            hints |= get_type_hints(groups[parameter.name], include_extras=True)
+        else:
+            parameters.append(parameter)
 
     def called(**values: Any) -> None:
         for name, kind in groups.items():
             values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         command(**values)
 
-    parameters = list(_flat(command, hints, groups))
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    flat = [parameter.replace(kind=kind, annotation=hints[parameter.name]) for parameter in parameters]
+    called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     called.__name__, called.__doc__ = command.__name__, command.__doc__
     return called
-
-
-def _flat(command: Callable[..., None], hints: dict[str, Any], groups: dict[str, Any]) -> Iterator[inspect.Parameter]:
-    """The parameters of a command, those of its groups in their places."""
-    kind = inspect.Parameter.KEYWORD_ONLY
-    for parameter in inspect.signature(command).parameters.values():
-        if parameter.name not in groups:
-            yield parameter.replace(kind=kind, annotation=hints[parameter.name])
-            continue
-        group = groups[parameter.name]
-        inner = get_type_hints(group, include_extras=True)
-        for field in fields(group):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            yield inspect.Parameter(field.name, kind, annotation=inner[field.name], default=default)

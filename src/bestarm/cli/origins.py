@@ -1,22 +1,19 @@
-"""Where a saved race came from, and how it is run again; the worker processes of `bestarm run --workers`."""
+"""What a race of the command line was started from: a value that is kept with the race, and that runs it again."""
 
 import importlib
-import multiprocessing
-import os
-import signal
 import sys
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import FrameType
-from typing import Any, ClassVar, Protocol, get_args
+from typing import Any, ClassVar, get_args
 
 from bestarm.algorithms import Reason
 from bestarm.checks import check_choice, check_count, check_flag, check_positive, check_text
+from bestarm.cli.streams import existing_files
+from bestarm.cli.workers import Workers
+from bestarm.errors import ParameterError
 from bestarm.racing.calls import run_command, run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.options import Options
@@ -27,108 +24,34 @@ from bestarm.sources.programs import TIMEOUT, Measure, Measured
 from bestarm.studies import demo as compressors
 from bestarm.text import described, said
 
-LOOK = 0.5  # seconds between two looks at whether the parent is still there
-
-
-class Workers(Executor):
-    """A pool whose processes are killed, with all they started, unless the race came to its end by itself."""
-
-    def __init__(self, n_workers: int) -> None:
-        self._others = set(multiprocessing.active_children())
-        self._pool = ProcessPoolExecutor(n_workers, initializer=_begin)
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Start a call. A pool whose processes are killed stumbles over its own futures if they were cancelled."""
-        outer: Future[Any] = Future()
-        self._pool.submit(fn, *args, **kwargs).add_done_callback(lambda inner: _pass_on(inner, outer))
-        return outer
-
-    def kill(self) -> None:
-        """End all processes now."""
-        for process in set(multiprocessing.active_children()) - self._others:
-            _kill_group(process.pid)
-            process.kill()
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the evaluations that run come to their end, and no others begin."""
-        self._pool.shutdown(wait, cancel_futures=True)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self.shutdown()
-        finally:
-            self.kill()
-            self.shutdown()
-
-
-def _pass_on(inner: Future[Any], outer: Future[Any]) -> None:
-    """Give the outcome of a future to another one, unless that was cancelled."""
-    if inner.cancelled():
-        outer.cancel()
-    if not outer.set_running_or_notify_cancel():
-        return
-    error = inner.exception()
-    if error is not None:
-        outer.set_exception(error)
-    else:
-        outer.set_result(inner.result())
-
-
-def _kill_group(number: int | None) -> None:
-    """Kill a worker that leads a group, and with it the programs that the user's function has started."""
-    if number is None or not hasattr(os, "killpg"):
-        return
-    with suppress(ProcessLookupError, PermissionError):  # it has ended, or does not lead a group yet
-        os.killpg(number, signal.SIGKILL)
-
-
-def _begin() -> None:
-    """What a worker does first: it leaves Ctrl-C to its parent, and does not outlive it."""
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)  # the Ctrl-C of a terminal is for the parent, which decides what is kept
-    signal.signal(signal.SIGINT, _nothing)  # not SIG_IGN: programs that the function starts would inherit that
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)  # a fork has the handlers of its parent
-    threading.Thread(target=_follow, args=(os.getppid(),), name="bestarm-parent", daemon=True).start()
-
-
-def _nothing(number: int, frame: FrameType | None) -> None:
-    """Let a signal pass."""
-
-
-def _follow(parent: int) -> None:
-    """End this worker, with all it started, when the process that it works for is gone."""
-    master = multiprocessing.parent_process()
-    while os.getppid() == parent and master is not None and master.is_alive():
-        master.join(LOOK)
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
-
-
 MOST_SHOWN = 20  # arms of a function that are shown before it is run,
 LONGEST_SHOWN = 1000  # and characters of each
 
 
-class Origin(Protocol):
+class Origin(ABC):
     """What a race was started from on the command line. Its fields, plain values, are kept in the store."""
 
     kind: ClassVar[str]
 
+    @abstractmethod
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Start the race, or continue the one in ``options.store``."""
-        ...
 
     def runs(self, arms: Sequence[str]) -> list[str]:
         """What of other people's code the race runs, and on what, in words; nothing if it runs only bestarm's own."""
-        ...
+        return []
+
+    def files(self, arms: Sequence[str]) -> list[Path]:
+        """The files that the race reads."""
+        return []
+
+    def plain(self) -> dict[str, Any]:
+        """The origin as plain values, for a store."""
+        return {"kind": self.kind} | vars(self)
 
 
 @dataclass(frozen=True)
-class FunctionOrigin:
+class FunctionOrigin(Origin):
     """A function given by its name, evaluated on the lines of a file."""
 
     function: str  # module:function
@@ -158,11 +81,17 @@ class FunctionOrigin:
             f"on {processes}, with the folder {self.folder!r} first where Python looks for modules",
         ]
 
+    def files(self, arms: Sequence[str]) -> list[Path]:
+        """The items, and the code of the function."""
+        module = self.function.partition(":")[0].replace(".", "/")
+        names = [f"{module}.py", f"{module}/__init__.py"]
+        return existing_files(self.folder, names if self.items is None else [self.items, *names])
+
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Import the function and race it, on processes if there are several workers."""
         evaluation = Evaluation(imported(self.function, self.folder), jointly=self.jointly, retries=self.retries)
         items = None if self.items is None else read_items(Path(self.items))
-        execution, begun = Execution(evaluation, progress=progress), replace(options, origin=plain(self))
+        execution, begun = Execution(evaluation, progress=progress), replace(options, origin=self.plain())
         if self.workers == 1:
             return run_race(execution, arms, items, begun)
         with Workers(self.workers) as pool:
@@ -173,7 +102,7 @@ class FunctionOrigin:
 
 
 @dataclass(frozen=True)
-class CommandsOrigin:
+class CommandsOrigin(Origin):
     """Programs, on the lines of a file; the arms are the commands."""
 
     items: str | None
@@ -194,36 +123,32 @@ class CommandsOrigin:
         """The commands."""
         return [*(f"the program {arm!r}" for arm in arms), f"in the folder {self.folder!r}", _on_items(self.items)]
 
+    def files(self, arms: Sequence[str]) -> list[Path]:
+        """The items, the programs, and the files that they are given."""
+        names = [word for arm in arms for word in arm.split()]
+        return existing_files(self.folder, names if self.items is None else [self.items, *names])
+
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Run the programs, without a shell."""
         items = None if self.items is None else read_items(Path(self.items))
         measure = Measure(self.score, self.timeout, self.folder)
         execution = Execution(Evaluation(run_command, retries=self.retries), progress=progress)
-        return run_commands(execution, arms, items, measure, replace(options, origin=plain(self)))
+        return run_commands(execution, arms, items, measure, replace(options, origin=self.plain()))
 
 
 @dataclass(frozen=True)
-class DemoOrigin:
-    """The compressors of the demo."""
+class DemoOrigin(Origin):
+    """The compressors of the demo, which are those of the standard library."""
 
     kind: ClassVar[str] = "demo"
-
-    def runs(self, arms: Sequence[str]) -> list[str]:
-        """Nothing but the compressors of the standard library."""
-        return []
 
     def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
         """Compress the files of the standard library."""
         execution = Execution(Evaluation(compressors.bytes_saved), progress=progress)
-        return run_race(execution, arms, compressors.source_files(), replace(options, origin=plain(self)))
+        return run_race(execution, arms, compressors.source_files(), replace(options, origin=self.plain()))
 
 
 KINDS = (FunctionOrigin, CommandsOrigin, DemoOrigin)
-
-
-def plain(origin: FunctionOrigin | CommandsOrigin | DemoOrigin) -> dict[str, Any]:
-    """An origin as plain values, for a store."""
-    return {"kind": origin.kind} | asdict(origin)
 
 
 def origin_of(stored: Mapping[str, Any] | None) -> Origin | None:
@@ -276,9 +201,9 @@ def imported(name: str, folder: str) -> Callable[..., Any]:
     """A function by its name as ``module:function``, from a folder or from what is installed."""
     module_name, _, function_name = name.partition(":")
     if not module_name or not function_name:
-        raise ValueError(f"the function must be given as module:function, got {name!r}")
+        raise ParameterError("function", f"must be given as module:function, got {name!r}", name)
     if module_name.endswith(".py"):
-        raise ValueError(f"the function must be given as module:function without .py, got {name!r}")
+        raise ParameterError("function", f"must be given as module:function without .py, got {name!r}", name)
     if sys.path[:1] != [folder]:  # where it was looked for when it was shown
         sys.path.insert(0, folder)
     try:

@@ -1,40 +1,40 @@
 """The commands that run races: table, commands, run, demo."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 import bestarm
 from bestarm.checks import check_delta, check_seed
-from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish, hint_to_continue
+from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
 from bestarm.cli.options import (
-    Aim,
     Bounds,
-    Columns,
-    Course,
     Delta,
+    GoalOptions,
     ItemsFile,
     MaxEvaluations,
-    Output,
+    OutputOptions,
+    RunOptions,
     Seed,
     TableBounds,
+    TableOptions,
     grouped,
     interval,
     items_file,
     race_options,
 )
-from bestarm.cli.origins import CommandsOrigin, DemoOrigin, FunctionOrigin, plain
-from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, files_read, remark, wanted_page
+from bestarm.cli.origins import CommandsOrigin, DemoOrigin, FunctionOrigin
+from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, remark
 from bestarm.racing.calls import race_table
 from bestarm.racing.options import Options
 from bestarm.result.result import RaceResult
 from bestarm.sources.programs import TIMEOUT, Measured
 from bestarm.sources.tables import Missing, ScoreTable, without_gaps
-from bestarm.studies import demo as data
+from bestarm.studies import demo as compressors
 from bestarm.studies.output import write_picture
 from bestarm.text import file_name, name_of
 
@@ -44,11 +44,11 @@ from bestarm.text import file_name, name_of
 def table(
     file: Annotated[Path, typer.Argument(help="Scores as .csv, .tsv, .jsonl, .ndjson or .parquet; one row per item.")],
     *,
-    columns: Columns,
+    columns: TableOptions,
     bounds: TableBounds = None,
-    aim: Aim,
+    goal: GoalOptions,
     max_evaluations: MaxEvaluations = None,
-    shown: Output,
+    output: OutputOptions,
 ) -> None:
     """Which arm is best in a recorded score table, and how few of the evaluations would have been enough?
 
@@ -56,18 +56,16 @@ def table(
 
     Long, one row per score: `bestarm table runs.csv --item-column task --arm-column model --score-column accuracy`
     """
-    with clear_errors(shown.quiet):
-        page = wanted_page(shown.report, [file], shown.overwrite)
-        scores = columns.read(file)
-        limits, goal = interval(bounds), vars(aim) | {"max_evaluations": max_evaluations}
-        result = race_table(scores, bounds=limits, missing=columns.missing, **goal)
-        more = None if shown.as_json else whole_table(scores, columns.missing, result)
-        if more is not None and result.target == "items" and max_evaluations is None:
-            goal |= {"target": "population"}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # was said by the race itself
-                more += as_a_sample(race_table(scores, bounds=limits, missing=columns.missing, **goal))
-        finish(result, shown.as_json, page, more)
+    with clear_errors(output.quiet):
+        page = output.page([file])
+        scores, more = columns.read(file), None
+        options = vars(goal) | {"bounds": interval(bounds), "missing": columns.missing}
+        result = race_table(scores, max_evaluations=max_evaluations, **options)
+        if not output.as_json:
+            more = whole_table(scores, columns.missing, result)
+            if result.target == "items" and max_evaluations is None:
+                more = f"{more} {as_a_sample(scores, **options)}"
+        finish(result, output.as_json, page, more=more)
 
 
 def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -> str:
@@ -79,15 +77,18 @@ def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -
     return f"Over the whole table {first} has the best mean, then {second}."
 
 
-def as_a_sample(result: RaceResult[str]) -> str:
+def as_a_sample(scores: ScoreTable, **options: Any) -> str:
     """What a table says about items like these if it is raced for them, to its last row where that is needed."""
     from bestarm.result.verdict import sentences
 
-    return f" With --target population: {sentences(result)[0]}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # was said by the race itself
+        result = race_table(scores, **options | {"target": "population"})
+    return f"With --target population: {sentences(result)[0]}"
 
 
 @dataclass(frozen=True)
-class Programs:
+class ProgramOptions:
     """What is measured, and how long a program may take."""
 
     score: Annotated[
@@ -105,11 +106,11 @@ def commands(
     programs: Annotated[list[str], typer.Argument(help="Commands, in which {item} stands for the item.")],
     *,
     items: ItemsFile = None,
-    measured: Programs,
+    measured: ProgramOptions,
     bounds: Bounds = None,
-    aim: Aim,
-    course: Course,
-    shown: Output,
+    goal: GoalOptions,
+    course: RunOptions,
+    output: OutputOptions,
 ) -> None:
     """Which program is best? Runs them without a shell, on the same items, in a random order inside each round.
 
@@ -120,19 +121,17 @@ def commands(
 
     Best by what it prints: `bestarm commands "./a {item}" "./b {item}" --items cases.txt --score stdout`
     """
-    with clear_errors(shown.quiet):
+    with clear_errors(output.quiet):
         origin = CommandsOrigin(items_file(items), str(Path.cwd()), measured.score, measured.timeout, course.retries)
-        inputs = [*files_read(plain(origin), programs), *files_of_store(course.store)]
-        page = wanted_page(shown.report, inputs, shown.overwrite)
-        less = aim.lower_is_better or measured.score == "time"
-        options = race_options(aim, course, bounds, lower_is_better=less)
-        result = origin.race(programs, options, progress=not shown.quiet)
-        hint_to_continue(result, course.store)
-        finish(result, shown.as_json, page)
+        page = output.page([*origin.files(programs), *files_of_store(course.store)])
+        less = goal.lower_is_better or measured.score == "time"
+        options = race_options(goal, course, bounds, lower_is_better=less)
+        result = origin.race(programs, options, progress=not output.quiet)
+        finish(result, output.as_json, page, course.store)
 
 
 @dataclass(frozen=True)
-class Workers:
+class WorkerOptions:
     """How the function is called."""
 
     workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel; they end with the race.")] = 1
@@ -148,24 +147,22 @@ def run(
     *,
     items: ItemsFile = None,
     bounds: Bounds = None,
-    aim: Aim,
-    workers: Workers,
-    course: Course,
-    shown: Output,
+    goal: GoalOptions,
+    workers: WorkerOptions,
+    course: RunOptions,
+    output: OutputOptions,
 ) -> None:
     """Which arm of a Python function is best? Calls `function(arm, item)` on the same items for all arms.
 
     Example: `bestarm run mybench:score --arms fast,exact,hybrid --items instances.txt --bounds 0,1 --store race.sqlite`
     """
-    where = items_file(items)
-    with clear_errors(shown.quiet):
-        origin = FunctionOrigin(function, where, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
-        inputs = [*files_read(plain(origin), []), *files_of_store(course.store)]
-        page = wanted_page(shown.report, inputs, shown.overwrite)
-        options = race_options(aim, course, bounds, rounds_in_flight=workers.rounds_in_flight)
-        result = origin.race([name.strip() for name in arms.split(",")], options, progress=not shown.quiet)
-        hint_to_continue(result, course.store)
-        finish(result, shown.as_json, page)
+    with clear_errors(output.quiet):
+        place, names = items_file(items), [name.strip() for name in arms.split(",")]
+        origin = FunctionOrigin(function, place, str(Path.cwd()), workers.jointly, course.retries, workers.workers)
+        page = output.page([*origin.files(names), *files_of_store(course.store)])
+        options = race_options(goal, course, bounds, rounds_in_flight=workers.rounds_in_flight)
+        result = origin.race(names, options, progress=not output.quiet)
+        finish(result, output.as_json, page, course.store)
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
@@ -176,42 +173,39 @@ def demo(
     seed: Seed = 0,
     delta: Delta = 0.05,
     max_evaluations: MaxEvaluations = None,
-    shown: Output,
+    shown: OutputOptions,
 ) -> None:
     """Race eight compressors on the source files of Python's standard library.
 
     The score is the share of bytes saved, and the race ends when the leader is shown to be within 0.002 of the best.
     Nothing is downloaded; the race is stored, so that it can be stopped with Ctrl-C and continued by the same command.
     """
-    store = output / "race.sqlite"
+    store, shown = output / "race.sqlite", replace(shown, report=shown.report or output / "report.html")
     with clear_errors(shown.quiet):
         check_delta(delta)
         check_seed(seed)
         output.mkdir(parents=True, exist_ok=True)
         picture = WantedFile(output / "race.png", PICTURE, files_of_store(store), shown.overwrite)
-        picture.check()
-        inputs = [*files_of_store(store), picture.path]
-        page = wanted_page(shown.report or output / "report.html", inputs, shown.overwrite)
+        page = shown.page([*files_of_store(store), picture.path])
         if not shown.quiet:
-            remark(_introduction(len(data.source_files()), store.exists()))
+            remark(_introduction(len(compressors.source_files()), store.exists()))
         options = Options(
             delta=delta,
             bounds=(0.0, 1.0),
-            epsilon=data.EPSILON,
+            epsilon=compressors.EPSILON,
             max_evaluations=max_evaluations,
             seed=seed,
             store=store,
         )
-        result = DemoOrigin().race(list(data.COMPRESSORS), options, progress=not shown.quiet)
+        result = DemoOrigin().race(list(compressors.COMPRESSORS), options, progress=not shown.quiet)
         write_picture(result.plot(), picture.path, dpi=150)
         remark(f"Wrote {file_name(store)} and {file_name(picture.path)}.")
-        hint_to_continue(result, store)
-        finish(result, shown.as_json, page)
+        finish(result, shown.as_json, page, store)
 
 
 def _introduction(n_files: int, continued: bool) -> str:
     text = (
-        f"Which of {len(data.COMPRESSORS)} compressors saves most on the {n_files:,} source files of Python's standard "
-        "library? All are tried on the same files, in random order; those that are beaten leave."
+        f"Which of {len(compressors.COMPRESSORS)} compressors saves most on the {n_files:,} source files of Python's "
+        "standard library? All are tried on the same files, in random order; those that are beaten leave."
     )
     return f"{text} A race is saved already: it continues where it stopped." if continued else text

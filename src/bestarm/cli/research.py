@@ -2,7 +2,8 @@
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Group
 from rich.live import Live
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
@@ -20,15 +20,36 @@ from rich.text import Text
 import bestarm
 from bestarm.checks import check_bounds, check_count, check_delta, check_seed
 from bestarm.cli.app import RACES, RESEARCH, app, clear_errors
-from bestarm.cli.options import Aim, Bounds, Columns, Delta, Json, Overwrite, TableBounds, grouped, interval
-from bestarm.cli.streams import PICTURE, WantedFile, remark, remarks, results, say, say_json, table_of
+from bestarm.cli.options import (
+    Bounds,
+    Delta,
+    GoalOptions,
+    Json,
+    Overwrite,
+    TableBounds,
+    TableOptions,
+    grouped,
+    interval,
+)
+from bestarm.cli.streams import PICTURE, UNDECIDED, WantedFile, remark, remarks, results, say, say_json, table_of
+from bestarm.errors import ParameterError
 from bestarm.planning import refining_plans
 from bestarm.sources.tables import by_group, check_n_columns, check_within, table_bounds, without_gaps
 from bestarm.studies.output import headings_of
-from bestarm.text import shown
+from bestarm.text import file_name
 
 if TYPE_CHECKING:
-    from bestarm.studies.limit import Case, Games
+    from numpy.typing import NDArray
+
+
+@contextmanager
+def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+    """Show somebody at a terminal how many steps of a study are done; yields what is to be called after each."""
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = remarks()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda: progress.advance(task)
 
 
 @app.command(
@@ -39,12 +60,12 @@ if TYPE_CHECKING:
 def plan(
     pilot: Annotated[Path, typer.Argument(help="Scores on a few items, as .csv, .tsv, .jsonl, .ndjson or .parquet.")],
     *,
-    columns: Columns,
+    columns: TableOptions,
     bounds: Bounds = None,
     n_items: Annotated[
         int | None, typer.Option(help="Number of items, if the race will be on a list. If omitted, on fresh items.")
     ] = None,
-    aim: Aim,
+    goal: GoalOptions,
     max_evaluations: Annotated[
         int | None, typer.Option(help="A budget: how likely is an answer within it, and which leads would be found?")
     ] = None,
@@ -65,23 +86,21 @@ def plan(
             n_items=n_items,
             max_evaluations=max_evaluations,
             repetitions=repetitions,
-            **vars(aim),
+            **vars(goal),
         )
         planned = _last_plan(plans)
         if as_json:
             say_json(json.dumps(planned.to_dict(), indent=2))
         else:
             say(str(planned), soft_wrap=True)
-    raise typer.Exit(0 if planned.large_enough else 3)
+    raise typer.Exit(0 if planned.large_enough else UNDECIDED)
 
 
 def _last_plan(plans: Iterator[bestarm.Plan]) -> bestarm.Plan:
     """The refined plan; somebody at a terminal sees the first one until it is there."""
-    waiting = Spinner("dots", "racing on resampled items")
-    shown = Live(waiting, console=remarks(), transient=True)
-    with shown:
+    with Live(Spinner("dots", "racing on resampled items"), console=remarks(), transient=True) as live:
         for planned in plans:
-            shown.update(Group(Text(f"{planned}\n"), Spinner("dots", "a first answer from few races; refining it")))
+            live.update(Group(Text(f"{planned}\n"), Spinner("dots", "a first answer from few races; refining it")))
     return planned
 
 
@@ -99,15 +118,17 @@ class SideOption(StrEnum):
     both = "both"
 
 
-def _check(repetitions: int, seed: int) -> None:
+def _check_games(repetitions: int, seed: int) -> None:
     check_count("repetitions", repetitions, least=2)
     check_seed(seed)
 
 
-def _check_files(folder: Path, name: str, records: type, overwrite: bool) -> None:
+def _check_folder(folder: Path, name: str, records: type, overwrite: bool, picture: bool = True) -> None:
+    """Make the folder of a study, and refuse to replace other files there."""
     folder.mkdir(parents=True, exist_ok=True)
-    WantedFile(folder / f"{name}.csv", table_of(headings_of(records)), overwrite=overwrite).check()
-    WantedFile(folder / f"{name}.png", PICTURE, overwrite=overwrite).check()
+    WantedFile(folder / f"{name}.csv", table_of(headings_of(records)), overwrite=overwrite)
+    if picture:
+        WantedFile(folder / f"{name}.png", PICTURE, overwrite=overwrite)
 
 
 @reproduce.command()
@@ -129,19 +150,16 @@ def figure1(
     overwrite: Overwrite = False,
 ) -> None:
     """Figure 1: mean queries of the paper's algorithms against correlation and against clusters."""
-    from bestarm.studies import figure1 as experiment
-    from bestarm.studies.figure1 import present
+    from bestarm.studies import figure1 as study
 
     with clear_errors():
-        players = experiment.algorithms(delta, keep, sharp)
-        _check(repetitions, seed)
-        _check_files(output, "figure1", experiment.Bar, overwrite)
-    where = experiment.scenarios(("left", "right") if side is SideOption.both else (side.value,))
-    with Progress(console=remarks(), transient=True) as progress:
-        task = progress.add_task("figure 1", total=len(where) * len(players))
-        bars = experiment.run(players, where, delta, repetitions, seed, on_bar=lambda bar: progress.advance(task))
-    with clear_errors():
-        present(bars, output, results())
+        players = study.algorithms(delta, keep, sharp)
+        _check_games(repetitions, seed)
+        _check_folder(output, "figure1", study.Bar, overwrite)
+        where = study.scenarios(("left", "right") if side is SideOption.both else (side.value,))
+        with progress_bar("figure 1", len(where) * len(players)) as on_step:
+            bars = study.run(players, where, delta, repetitions, seed, on_step)
+        study.present(bars, output, results())
 
 
 @reproduce.command()
@@ -154,29 +172,26 @@ def convex(
     overwrite: Overwrite = False,
 ) -> None:
     """Appendix B: an arm that is nearly an average of others, against pairs and against combinations."""
-    from bestarm.studies import convex as experiment
-    from bestarm.studies.convex import present
+    from bestarm.studies import convex as study
 
     with clear_errors():
-        players = experiment.algorithms(delta)
-        _check(repetitions, seed)
+        players = study.algorithms(delta)
+        _check_games(repetitions, seed)
         for value in gap:
             if not 0 < value <= 0.25:
-                raise ValueError(f"gap must lie above 0 and be at most 0.25, got {value!r}")
-        _check_files(output, "convex", experiment.Point, overwrite)
-    gaps = sorted(set(gap), reverse=True) or experiment.GAPS
-    with Progress(console=remarks(), transient=True) as progress:
-        task = progress.add_task("convex", total=2 * len(gaps) * len(players))
-        points = experiment.run(delta, repetitions, seed, gaps, on_point=lambda point: progress.advance(task))
-    with clear_errors():
-        present(points, output, results())
+                raise ParameterError("gap", f"must lie above 0 and be at most 0.25, got {value!r}", value)
+        _check_folder(output, "convex", study.Point, overwrite)
+        gaps = sorted(set(gap), reverse=True) or study.GAPS
+        with progress_bar("convex", 2 * len(gaps) * len(players)) as on_step:
+            points = study.run(delta, repetitions, seed, gaps, on_step)
+        study.present(points, output, results())
 
 
 FIGURE1 = "figure1"
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScaleOptions:
     """What the scores of a table mean."""
 
     bounds: TableBounds = None
@@ -184,34 +199,12 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Study:
-    """The games."""
+class GameOptions:
+    """The games that are played."""
 
     delta: Delta = 0.05
     repetitions: Annotated[int, typer.Option(help="Games of each rule; the paper's rules play a tenth of them.")] = 200
-    seed: Annotated[int, typer.Option(help="Seed for all games.")] = 0
-
-    def check(self) -> None:
-        """Refuse what cannot be played."""
-        check_delta(self.delta)
-        check_count("repetitions", self.repetitions, least=2)
-        check_seed(self.seed)
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The picture, if there is to be one."""
-
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Also write a picture (.png).")] = None
-    overwrite: Overwrite = False
-
-    def wanted(self, read: Path) -> WantedFile | None:
-        """The file, refused if it cannot be written or must not be."""
-        if self.output is None:
-            return None
-        file = WantedFile(self.output, PICTURE, [read], self.overwrite)
-        file.check()
-        return file
+    seed: Seed = 0
 
 
 @app.command(epilog="Exit codes: 0 everything was measured, 2 usage or bad input.", rich_help_panel=RESEARCH)
@@ -219,10 +212,11 @@ class Picture:
 def limit(
     what: Annotated[str, typer.Argument(help="A score table, read as by `table`; or figure1.", metavar="FILE|figure1")],
     *,
-    columns: Columns,
-    scale: Scale,
-    study: Study,
-    picture: Picture,
+    columns: TableOptions,
+    scale: ScaleOptions,
+    games: GameOptions,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Also write a picture (.png).")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """How far are the rules from what is possible? Their mean queries beside limits that are computed from the law.
@@ -231,35 +225,33 @@ def limit(
 
     With figure1 in place of a file, in the settings of the paper's Figure 1: beside a lower bound for every rule.
     """
-    from bestarm.studies.limit import Games, headline, limit_json, limit_table, note, plot_limit
+    from bestarm.studies import limit as study
 
     with clear_errors():
-        study.check()
-        file = picture.wanted(Path(what))
-        scores = _scores(what, columns, scale)
-        console = remarks()
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task("rules and limits", total=None)
-            cases = _cases(scores, study, Games(study.repetitions, study.seed, lambda: progress.advance(task)))
-        if as_json:
-            say_json(limit_json(cases, study.delta, study.seed))
-        else:
-            say(headline(cases), "bold")
-            results().print(limit_table(cases, study.delta))
-            say(note(cases))
-        if file is not None:
-            file.check()  # games take a while
-            plot_limit(cases, file.path)
-            remark(f"Wrote {shown(str(file.path), 'path')}.")
-
-
-def _scores(what: str, columns: Columns, scale: Scale) -> NDArray[np.float64] | None:
-    """The scores of a table, scaled to [0, 1], more is better; None for Figure 1."""
-    if what == FIGURE1:
-        if columns != Columns() or scale != Scale():
+        check_delta(games.delta)
+        _check_games(games.repetitions, games.seed)
+        picture = None if output is None else WantedFile(output, PICTURE, [Path(what)], overwrite)
+        if what == FIGURE1 and (columns != TableOptions() or scale != ScaleOptions()):
             raise ValueError("figure1 takes no options for tables: its arms are those of the paper")
-        return None
-    table = columns.read(Path(what))
+        scores = None if what == FIGURE1 else _unit_scores(Path(what), columns, scale)
+        with progress_bar("rules and limits") as on_step:
+            played = study.Study(**vars(games), on_step=on_step)
+            cases = study.figure1_cases(played) if scores is None else [study.table_case(scores, played)]
+        if as_json:
+            say_json(study.limit_json(cases, games.delta, games.seed))
+        else:
+            say(study.headline(cases), "bold")
+            results().print(study.limit_table(cases, games.delta))
+            say(study.note(cases))
+        if picture is not None:
+            picture.check()  # games take a while
+            study.plot_limit(cases, picture.path)
+            remark(f"Wrote {file_name(picture.path)}.")
+
+
+def _unit_scores(path: Path, columns: TableOptions, scale: ScaleOptions) -> "NDArray[np.float64]":
+    """The scores of a table, scaled to [0, 1], more is better."""
+    table = columns.read(path)
     check_n_columns(table)
     given = interval(scale.bounds)
     low, high = table_bounds(table) if given is None else check_bounds(given)
@@ -267,15 +259,6 @@ def _scores(what: str, columns: Columns, scale: Scale) -> NDArray[np.float64] | 
     whole, _ = by_group(without_gaps(within, columns.missing, (low, high), scale.lower_is_better))
     scaled = np.clip((whole.scores - low) / (high - low), 0.0, 1.0)
     return 1.0 - scaled if scale.lower_is_better else scaled
-
-
-def _cases(scores: NDArray[np.float64] | None, study: Study, games: "Games") -> "list[Case]":
-    from bestarm.studies.figure1 import scenarios
-    from bestarm.studies.limit import figure1_cases, table_case
-
-    if scores is None:
-        return figure1_cases(scenarios(), study.delta, games)
-    return [table_case(scores, study.delta, games)]
 
 
 @app.command(
@@ -291,24 +274,20 @@ def validate(
 ) -> None:
     """Study the guarantee: error rates over a grid of comparisons, kinds of arms, numbers of arms and delta."""
     from bestarm.studies import validate as study
-    from bestarm.studies.validate import present
 
     with clear_errors():
         check_count("games", games)
         check_seed(seed)
         if unknown := set(arms) - set(study.HORIZON):
-            raise ValueError(f"arms must be among {', '.join(map(str, study.HORIZON))}, got {min(unknown)}")
-        output.mkdir(parents=True, exist_ok=True)
-        WantedFile(output / "validate.csv", table_of(study.HEADINGS), overwrite=overwrite).check()
-    grid = list(study.cells(sorted(set(arms))))
-    warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # some cells are meant to misfit
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=remarks(), transient=True) as progress:
-        measured = [
-            study.measure(cell, games, seed * len(grid) + k)
-            for k, cell in enumerate(progress.track(grid, description="cells"))
-        ]
-    with clear_errors():
-        passed = present(measured, output, results())
+            among = ", ".join(map(str, study.HORIZON))
+            raise ParameterError("arms", f"must be among {among}, got {min(unknown)}", min(unknown))
+        _check_folder(output, "validate", study.CellResult, overwrite, picture=False)
+        warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # some cells are meant to misfit
+        grid, measured = list(study.cells(sorted(set(arms)))), []
+        with progress_bar("cells", len(grid)) as on_step:
+            for k, cell in enumerate(grid):
+                measured.append(study.measure(cell, games, seed * len(grid) + k))
+                on_step()
+        passed = study.present(measured, output, results())
     if not passed:
         raise typer.Exit(1)

@@ -8,21 +8,10 @@ from typing import Annotated
 import typer
 
 import bestarm
-from bestarm.cli.app import (
-    BAD_INPUT,
-    EXIT_CODES,
-    SAVED,
-    app,
-    clear_errors,
-    finish,
-    hint_to_continue,
-    refuse,
-    show_result,
-    write_page,
-)
-from bestarm.cli.options import Json, MaxEvaluations, Output, Overwrite, RaceFile, announce_items, grouped
+from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, refuse, show_result, write_page
+from bestarm.cli.options import Json, MaxEvaluations, OutputOptions, Overwrite, RaceFile, announce_items, grouped
 from bestarm.cli.origins import origin_of
-from bestarm.cli.streams import INTERRUPTED, PAGE, WantedFile, files_of_store, files_read, remark, wanted_page
+from bestarm.cli.streams import BAD_INPUT, INTERRUPTED, PAGE, WantedFile, files_of_store, remark
 from bestarm.racing.options import Options
 from bestarm.record.settings import RaceSettings, migrate
 from bestarm.record.sqlite import read_store
@@ -49,7 +38,6 @@ def report(
     """
     with clear_errors():
         page = WantedFile(output, PAGE, files_of_store(file), overwrite)
-        page.check()
         result = bestarm.load_result(file)
         write_page(result, page)
     if as_json:
@@ -66,20 +54,19 @@ def resume(
     *,
     max_evaluations: MaxEvaluations = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what the file names without asking.")] = False,
-    shown: Output,
+    shown: OutputOptions,
 ) -> None:
     """Continue a saved race that was started from the command line.
 
     What the file names is run, and somebody else may have written it: it is shown first, and you are asked, unless you
-    give --yes. Races started from Python are continued by making the same call in Python again; so can those of
-    `bestarm run` and `bestarm commands`, without any question.
+    give --yes. Races started from Python are continued by making the same call in Python again. The command that began
+    a race continues it, too, without any question.
     """
     with clear_errors(shown.quiet):
         stored = read_store(file)
         source = migrate(stored.settings)["source"]
-        inputs = [*files_read(source or {}, stored.arms), *files_of_store(file)]
-        page = wanted_page(shown.report, inputs, shown.overwrite)
         origin = origin_of(source)
+        page = shown.page([*(origin.files(stored.arms) if origin else []), *files_of_store(file)])
         if origin is None:
             raise ValueError(f"the race in {file} was started from Python: make the same call there again")
         settings = RaceSettings.from_plain(stored.settings)
@@ -97,8 +84,7 @@ def resume(
             store=file,
         )
         result = origin.race(stored.arms, options, progress=not shown.quiet)
-        hint_to_continue(result, file)
-        finish(result, shown.as_json, page)
+        finish(result, shown.as_json, page, file)
 
 
 def confirm(file: Path, runs: Sequence[str]) -> None:

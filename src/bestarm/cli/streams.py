@@ -1,16 +1,16 @@
-"""The streams of a command: what is printed where, files that are written, signals."""
+"""How a command meets the system: what it prints and where, the signals that end it, the files that it writes."""
 
 import errno
 import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TextIO, cast
+from typing import Any, TextIO, cast
 
 import typer
 from rich.console import Console
@@ -20,94 +20,89 @@ from typer.core import TyperGroup
 from bestarm.files import is_stream
 from bestarm.text import file_name, in_ascii, shown
 
-NOT_WRITTEN = 2
+# Exit codes, documented in README.md and in the help of the commands.
+ANSWERED = 0
+BAD_INPUT = 2
+UNDECIDED = 3
+FAILED = 4
+INTERRUPTED = 128 + signal.SIGINT
 NOBODY_READS = 141  # as a program that SIGPIPE ends, in a pipe whose reader has gone
+
+# --- printing: results on standard output, everything else on standard error ------------------------------------------
 
 
 class _Stream:
-    """Standard output or standard error for a console, as long as it can be written."""
+    """Standard output or standard error for a console; ``give_up`` is told when it cannot be written."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None, give_up: Callable[[TextIO, OSError], None]) -> None:
+        self._stream = stream or io.StringIO()  # None: it was closed from the start
+        self._give_up = give_up
 
     def write(self, text: str) -> int:
-        """Write, or say that it is impossible."""
+        """Write a text."""
         try:
             return self._stream.write(text)
         except OSError as error:
-            self._give_up(error)
+            self._give_up(self._stream, error)
         return len(text)
 
     def flush(self) -> None:
-        """The same for what was kept back."""
+        """Write what was kept back."""
         try:
             self._stream.flush()
         except OSError as error:
-            self._give_up(error)
+            self._give_up(self._stream, error)
 
-    def _give_up(self, error: OSError) -> None:
-        """Nobody is told that remarks are lost: there is nowhere left to say it."""
-        _silence(self._stream)
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
-
-    @property
-    def encoding(self) -> str:
-        return self._stream.encoding
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
-class _Results(_Stream):
-    """Standard output: a result that cannot be written is an error, but in a pipe that was closed."""
-
-    def _give_up(self, error: OSError) -> NoReturn:
-        raise typer.Exit(_lost(self._stream, error)) from error
-
-
-def _lost(stream: TextIO, error: OSError) -> int:
-    """The exit code where standard output cannot be written; why is said, unless its reader has gone on purpose."""
-    _silence(stream)
-    if error.errno == errno.EPIPE:
-        return NOBODY_READS
-    remark(f"standard output cannot be written: {error.strerror or error}", "error", "red")
-    return NOT_WRITTEN
-
-
-def _silence(stream: TextIO) -> None:
-    """Drop what is still to be written: Python would try once more at its end, and complain."""
+def _drop(stream: TextIO, error: OSError) -> None:
+    """Lose what is still to be written: Python would try once more at its end, and complain."""
     with suppress(OSError, ValueError):  # streams of tests have no number
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 
+def _end(stream: TextIO, error: OSError) -> None:
+    """End the command: its result cannot be written."""
+    raise typer.Exit(_lost(stream, error)) from error
+
+
+def _lost(stream: TextIO, error: OSError) -> int:
+    """The exit code where standard output cannot be written; why is said, unless its reader has gone on purpose."""
+    _drop(stream, error)
+    if error.errno == errno.EPIPE:
+        return NOBODY_READS
+    remark(f"standard output cannot be written: {error.strerror or error}", "error", "red")
+    return BAD_INPUT
+
+
 def results() -> Console:
-    """The console for results, on standard output."""
-    return Console(file=cast("TextIO", _Results(sys.stdout or io.StringIO())))  # None: it was closed from the start
+    """The console for results, on standard output; one that cannot be written ends the command."""
+    return Console(file=cast("TextIO", _Stream(sys.stdout, _end)))
 
 
 def remarks(**options: Any) -> Console:
-    """The console for everything else, on standard error."""
-    return Console(file=cast("TextIO", _Stream(sys.stderr or io.StringIO())), **options)
+    """The console for everything else, on standard error; where that cannot be written, remarks are lost."""
+    return Console(file=cast("TextIO", _Stream(sys.stderr, _drop)), **options)
 
 
 def remark(text: str, kind: str = "", style: str = "") -> None:
-    """One line on standard error: results alone are on standard output."""
+    """Print one line on standard error."""
     line = Text.assemble((f"{kind}: " if kind else "", style), shown(" ".join(text.split()), "message"))
     remarks(soft_wrap=True).print(line)
 
 
 def say(text: str, style: str = "", **options: Any) -> None:
-    """A text on standard output."""
+    """Print a text on standard output."""
     results().print(Text(shown(text, "terminal"), style), **options)
 
 
 def say_json(document: str) -> None:
-    """A document on standard output; where its letters are not known there, as escapes."""
-    stream = _Results(sys.stdout or io.StringIO())
+    """Print a document on standard output, with escapes where its letters are not known there."""
+    stream = _Stream(sys.stdout, _end)
     try:
         document.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -118,7 +113,7 @@ def say_json(document: str) -> None:
 
 @contextmanager
 def _harmless_usage() -> Iterator[None]:
-    """Errors of usage repeat what was typed."""
+    """Errors of usage repeat what was typed: show it without control characters."""
     try:
         yield
     except Exception as error:
@@ -128,7 +123,7 @@ def _harmless_usage() -> Iterator[None]:
         raise
 
 
-class HarmlessGroup(TyperGroup):
+class Commands(TyperGroup):
     """The commands of the application, as they are started: from the words that were typed to an exit code."""
 
     def make_context(self, *words: Any, **more: Any) -> Any:
@@ -155,18 +150,25 @@ class HarmlessGroup(TyperGroup):
         except OSError as error:  # a help that cannot be written; commands catch their own errors
             raise SystemExit(_lost(sys.stdout, error)) from error
         finally:
-            if sys.stdout is not None:
-                _Stream(sys.stdout).flush()  # what the user's own code printed
+            _Stream(sys.stdout, _drop).flush()  # what the user's own code printed
 
 
-INTERRUPTED = 128 + signal.SIGINT
-ENDING = ("SIGTERM", "SIGHUP")  # as far as the system has them
+# --- signals ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Take SIGTERM and SIGHUP for Ctrl-C, with exit codes of their own; those that were ignored (nohup) stay so."""
+def ended_by_signals() -> Iterator[None]:
+    """End with 128 + the number of the first signal that came: SIGTERM and SIGHUP are taken for Ctrl-C.
+
+    Signals that were ignored (nohup) stay ignored. Where no race handles Ctrl-C, a compiled library that is being
+    loaded may raise another error in place of KeyboardInterrupt: this is no error of the command either.
+    """
     received: list[int] = []
+    raised: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raised.append(number)
+        raise KeyboardInterrupt
 
     def end(number: int, frame: FrameType | None) -> None:
         received.append(number)
@@ -175,72 +177,46 @@ def ended_in_order() -> Iterator[None]:
             raise KeyboardInterrupt
         handler(number, frame)
 
-    before = _taken_over(end, ENDING)
+    before = _set_handlers({"SIGTERM": end, "SIGHUP": end, "SIGINT": interrupt})
     try:
         yield
-    except KeyboardInterrupt as error:
-        raise typer.Exit(_code(received)) from error
     except typer.Exit as error:
         if error.exit_code != INTERRUPTED:
             raise
         raise typer.Exit(_code(received)) from error
-    except OSError as error:
-        if not received:
-            raise
-        raise typer.Exit(_code(received)) from error  # a terminal that is gone shows no result
-    finally:
-        _give_back(before)
-
-
-@contextmanager
-def never_an_error() -> Iterator[None]:
-    """Ctrl-C where no race handles it: a compiled library that is being loaded may raise another error in its place."""
-    came: list[int] = []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    before = _taken_over(interrupt, ["SIGINT"])
-    try:
-        yield
-    except typer.Exit:
-        raise
+    except KeyboardInterrupt as error:
+        raise typer.Exit(_code(received)) from error
     except Exception as error:
-        if came:
-            raise KeyboardInterrupt from error
-        raise
+        lost_terminal = received and isinstance(error, OSError)
+        if not raised and not lost_terminal:
+            raise
+        raise typer.Exit(_code(received)) from error
     finally:
-        _give_back(before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _code(received: list[int]) -> int:
-    """The exit code of a command that was ended by the first of these signals, or by Ctrl-C."""
+def _code(received: Sequence[int]) -> int:
     return 128 + received[0] if received else INTERRUPTED
 
 
-def _taken_over(end: "signal._HANDLER", names: Sequence[str]) -> dict[int, "signal._HANDLER"]:
-    """Handle signals that end a program, and say what was done before."""
+def _set_handlers(handlers: "dict[str, signal._HANDLER]") -> dict[int, "signal._HANDLER"]:
+    """Handle those of these signals that the system has and that are not ignored; returns the handlers before."""
     before: dict[int, signal._HANDLER] = {}
-    for name in names:
+    for name, handler in handlers.items():
         number = getattr(signal, name, None)
         if number is None or signal.getsignal(number) in (signal.SIG_IGN, None):
             continue
         try:
-            before[number] = signal.signal(number, end)
+            before[number] = signal.signal(number, handler)
         except ValueError:  # not the main thread: a command that a program calls
             break
     return before
 
 
-def _give_back(before: dict[int, "signal._HANDLER"]) -> None:
-    """Handle signals as before."""
-    for number, handler in before.items():
-        signal.signal(number, handler)
+# --- files: nothing of the user is replaced ---------------------------------------------------------------------------
 
-
-BEGINNING = END = 4096  # bytes that tell what a file is
-BESIDE_A_STORE = ("", "-wal", "-shm", "-journal")
+TELLING = 4096  # bytes at each end of a file that tell what it is
 
 
 @dataclass(frozen=True)
@@ -269,15 +245,27 @@ def table_of(headings: Sequence[str]) -> Kind:
 
 @dataclass(frozen=True)
 class WantedFile:
-    """A file that a command is to write: where, of which kind, over which files never, and whether over any other."""
+    """A file that a command is to write, checked when this is made: before a race is run for it.
+
+    Parameters
+    ----------
+    path : where
+    kind : what is written there; other files of this kind that bestarm made are replaced
+    inputs : files that are never replaced, because the command reads or keeps them
+    overwrite : whether any other file is replaced
+
+    """
 
     path: Path
     kind: Kind
     inputs: Sequence[Path] = ()
     overwrite: bool = False
 
+    def __post_init__(self) -> None:
+        self.check()
+
     def check(self) -> None:
-        """Refuse a file that cannot be written, or must not be: before a race is run for it, and when it is written."""
+        """Refuse a file that cannot be written, or must not be."""
         path, kind, called = self.path, self.kind.name, file_name(self.path)
         if is_stream(path):
             return
@@ -297,20 +285,11 @@ class WantedFile:
             )
 
 
-def wanted_page(path: Path | None, inputs: Sequence[Path], overwrite: bool) -> WantedFile | None:
-    """The page that a race is to have, if it is to have one; refused if it cannot be written or must not be."""
-    if path is None:
-        return None
-    page = WantedFile(path, PAGE, inputs, overwrite)
-    page.check()
-    return page
-
-
 def _made_here(path: Path, kind: Kind) -> bool:
     with path.open("rb") as file:
-        begins = file.read(BEGINNING)
-        file.seek(max(0, path.stat().st_size - END))
-        return kind.made_here(begins, file.read(END))
+        begins = file.read(TELLING)
+        file.seek(max(0, path.stat().st_size - TELLING))
+        return kind.made_here(begins, file.read(TELLING))
 
 
 def _same(path: Path, other: Path) -> bool:
@@ -321,25 +300,14 @@ def _same(path: Path, other: Path) -> bool:
 
 def files_of_store(store: Path | None) -> list[Path]:
     """A race, and what SQLite keeps beside it."""
-    return [] if store is None else [Path(f"{store}{ending}") for ending in BESIDE_A_STORE]
+    return [] if store is None else [Path(f"{store}{ending}") for ending in ("", "-wal", "-shm", "-journal")]
 
 
-def files_read(origin: Mapping[str, Any], arms: Sequence[str]) -> list[Path]:
-    """The files that a race reads: its items, the code of its function, the programs and what they are given."""
-    folder, items, function = (origin.get(name) for name in ("folder", "items", "function"))
-    named = [items] if isinstance(items, str) else []
-    if isinstance(function, str):
-        module = "/".join(function.partition(":")[0].split("."))
-        named += [f"{module}.py", f"{module}/__init__.py"]
-    if origin.get("kind") == "commands":
-        named += [word for arm in arms for word in arm.split()]
-    files = [Path(folder, name) if isinstance(folder, str) else Path(name) for name in named]
-    return [file for file in files if _is_file(file)]
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is such a file; words of commands need not be names that a file can have."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+def existing_files(folder: str, names: Sequence[str]) -> list[Path]:
+    """Those of these names that are files; words of commands need not be names that a file can have."""
+    files = []
+    for name in names:
+        with suppress(OSError, ValueError):
+            path = Path(folder, name)
+            files += [path] if path.is_file() else []
+    return files

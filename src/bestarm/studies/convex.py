@@ -7,11 +7,12 @@ out, which are its queries.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,7 @@ from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, EmpiricalBernstein, Portfolio
 from bestarm.complexity import bound_convex
 from bestarm.simulation import repetition_rng
-from bestarm.studies.figure1 import COLOURS
-from bestarm.studies.output import say_written, series_table, unique, write_csv, write_picture
+from bestarm.studies.output import COLOURS, empty_panels, say_written, series_table, unique, write_csv, write_panels
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,7 @@ class AveragedArms:
 
 @dataclass(frozen=True)
 class Point:
-    """One algorithm at one gap."""
+    """One algorithm at one gap: a row of convex.csv."""
 
     last_arm: str
     gap: float
@@ -109,80 +109,79 @@ def rounds_until_out(algorithm: Algorithm, arms: AveragedArms, rng: np.random.Ge
     return (out[0] if out else game.n_rounds), arms.best in game.candidates
 
 
+def measure(algorithm: Algorithm, arms: AveragedArms, repetitions: int, seed: int) -> dict[str, Any]:
+    """Rounds until the last arm is out over many games, as fields of a `Point`."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        generators = [repetition_rng(seed, k) for k in range(repetitions)]
+        games = list(pool.map(lambda rng: rounds_until_out(algorithm, arms, rng), generators))
+    rounds = np.array([played for played, _ in games])
+    return {
+        "mean_rounds": float(rounds.mean()),
+        "standard_error": float(rounds.std(ddof=1) / np.sqrt(repetitions)),
+        "repetitions": repetitions,
+        "reached_horizon": int(np.sum(rounds >= HORIZON)),
+        "best_survived": all(survived for _, survived in games),
+    }
+
+
 def run(
     delta: float,
     repetitions: int,
     seed: int,
     gaps: Sequence[float] = GAPS,
-    on_point: Callable[[Point], None] = lambda point: None,
+    on_step: Callable[[], object] = lambda: None,
 ) -> list[Point]:
     """Every algorithm at every gap, with the averaged last arm and with the independent one."""
     points = []
-    for averaged in (True, False):
-        for gap in gaps:
-            arms = AveragedArms(N_OTHERS, LEAD * gap, gap, averaged)
-            bound = bound_convex(arms, delta, arm=N_OTHERS)
-            for name, algorithm in algorithms(delta).items():
-                n = max(2, repetitions // PAPER_SHARE) if name.endswith("BAI") else repetitions
-                with ThreadPoolExecutor(os.cpu_count()) as pool:
-                    games = list(
-                        pool.map(
-                            lambda rng, algorithm=algorithm, arms=arms: rounds_until_out(algorithm, arms, rng),
-                            [repetition_rng(seed, k) for k in range(n)],
-                        )
-                    )
-                rounds = np.array([played for played, _ in games])
-                points.append(
-                    Point(
-                        last_arm="average" if averaged else "independent",
-                        gap=gap,
-                        algorithm=name,
-                        mean_rounds=float(rounds.mean()),
-                        standard_error=float(rounds.std(ddof=1) / np.sqrt(n)),
-                        repetitions=n,
-                        reached_horizon=int(np.sum(rounds >= HORIZON)),
-                        best_survived=all(survived for _, survived in games),
-                        bound=bound,
-                    )
-                )
-                on_point(points[-1])
+    for averaged, gap in product((True, False), gaps):
+        arms = AveragedArms(N_OTHERS, LEAD * gap, gap, averaged)
+        kind, bound = "average" if averaged else "independent", bound_convex(arms, delta, arm=N_OTHERS)
+        for name, algorithm in algorithms(delta).items():
+            n = max(2, repetitions // PAPER_SHARE) if name.endswith("BAI") else repetitions
+            points.append(Point(kind, gap, name, bound=bound, **measure(algorithm, arms, n, seed)))
+            on_step()
     return points
+
+
+def _kinds(points: Sequence[Point]) -> dict[str, list[Point]]:
+    """The points by kind of the last arm."""
+    return {kind: [one for one in points if one.last_arm == kind] for kind in unique(one.last_arm for one in points)}
+
+
+def _by_algorithm(points: Sequence[Point]) -> dict[str, list[Point]]:
+    return {name: [one for one in points if one.algorithm == name] for name in unique(one.algorithm for one in points)}
 
 
 def findings(points: Sequence[Point]) -> list[str]:
     """Sentences: what averages gain, sharp and with the paper's constants, and where they do not."""
-    by = {(point.last_arm, point.gap, point.algorithm): point.mean_rounds for point in points}
     sentences = []
-    for kind in dict.fromkeys(point.last_arm for point in points):
-        gaps = sorted({point.gap for point in points if point.last_arm == kind}, reverse=True)
-        paper = {gap: by[kind, gap, "Convex-BAI"] / by[kind, gap, "Pairwise-BAI"] for gap in gaps}
-        sharp = {gap: by[kind, gap, "Portfolio"] / by[kind, gap, "Betting"] for gap in gaps}
-        cut = {point.gap for point in points if point.last_arm == kind and point.reached_horizon}
-        wins = [f"{gap:g}" for gap in gaps if paper[gap] < 1 and gap not in cut]
+    for kind, mine in _kinds(points).items():
+        by = {(point.gap, point.algorithm): point.mean_rounds for point in mine}
+        gaps = sorted({point.gap for point in mine}, reverse=True)
+        cut = {point.gap for point in mine if point.reached_horizon}
+        paper = {gap: by[gap, "Convex-BAI"] / by[gap, "Pairwise-BAI"] for gap in gaps if gap not in cut}
+        sharp = {gap: by[gap, "Portfolio"] / by[gap, "Betting"] for gap in gaps}
+        wins = [f"{gap:g}" for gap, ratio in paper.items() if ratio < 1]
         where = f"beats Pairwise-BAI at gaps {', '.join(wins)}" if wins else "beats Pairwise-BAI at none of these gaps"
-        ratios = [f"{paper[gap]:.2f} at {gap:g}" for gap in gaps if gap not in cut]
         sentences.append(
-            f"Last arm {kind}: the paper's Convex-BAI {where} (share of its rounds: {', '.join(ratios)}); "
-            f"Portfolio needs {', '.join(f'{sharp[gap]:.2f} at {gap:g}' for gap in gaps)} of the rounds of Betting."
+            f"Last arm {kind}: the paper's Convex-BAI {where} (share of its rounds: {_shares(paper)}); "
+            f"Portfolio needs {_shares(sharp)} of the rounds of Betting."
         )
     return sentences
 
 
-MARKERS = "osv^"
+def _shares(ratios: Mapping[float, float]) -> str:
+    return ", ".join(f"{ratio:.2f} at {gap:g}" for gap, ratio in ratios.items())
 
 
 def convex_tables(points: Sequence[Point]) -> "Iterator[Table]":
     """Rounds until the last arm is out, a table for each kind of last arm."""
-    for kind in unique(point.last_arm for point in points):
-        mine = [point for point in points if point.last_arm == kind]
+    for kind, mine in _kinds(points).items():
         bounds = {point.gap: point.bound for point in mine}
         yield series_table(
             f"Rounds until the last arm ({kind}) is out, by its gap",
             [f"{gap:g}" for gap in bounds],
-            {
-                name: [_cell(point) for point in mine if point.algorithm == name]
-                for name in unique(point.algorithm for point in mine)
-            },
+            {name: list(map(_cell, row)) for name, row in _by_algorithm(mine).items()},
             ("Theorem B.1, c = 1", [_short(bound) for bound in bounds.values()]),
         )
 
@@ -201,24 +200,22 @@ def _short(value: float) -> str:
     return f"{value:.0f}"
 
 
+TITLES = {"average": "last arm: an average of the others", "independent": "last arm: independent, same mean"}
+STYLES = ((COLOURS[1], "o"), (COLOURS[2], "s"), (COLOURS[5], "v"), (COLOURS[4], "^"))  # of the four algorithms
+
+
 def plot_convex(points: Sequence[Point], path: Path) -> None:
     """Rounds against the gap, both on log axes, one panel for each kind of last arm."""
-    from matplotlib.figure import Figure
-
-    kinds = unique(point.last_arm for point in points)
-    figure = Figure(figsize=(5.0 * len(kinds) + 0.4, 4.4), layout="constrained")
-    panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
-    titles = {"average": "last arm: an average of the others", "independent": "last arm: independent, same mean"}
-    for panel, kind in zip(panels, kinds, strict=True):
-        mine = [point for point in points if point.last_arm == kind]
-        for k, name in enumerate(unique(point.algorithm for point in mine)):
-            row = [point for point in mine if point.algorithm == name]
+    kinds = _kinds(points)
+    figure, panels = empty_panels(len(kinds), "rounds until the last arm is out", width=5.0, height=4.4)
+    for panel, (kind, mine) in zip(panels, kinds.items(), strict=True):
+        for (colour, marker), (name, row) in zip(STYLES, _by_algorithm(mine).items(), strict=True):
             panel.errorbar(
                 [point.gap for point in row],
                 [point.mean_rounds for point in row],
                 yerr=[2 * point.standard_error for point in row],
-                color=COLOURS[(1, 2, 5, 4)[k % 4]],
-                marker=MARKERS[k % len(MARKERS)],
+                color=colour,
+                marker=marker,
                 label=name,
                 capsize=2,
             )
@@ -229,14 +226,10 @@ def plot_convex(points: Sequence[Point], path: Path) -> None:
         panel.set_yscale("log")
         panel.set_xticks(list(bounds), [f"{gap:g}" for gap in bounds])
         panel.set_xticks([], minor=True)
-        panel.set_title(titles[kind], fontsize="medium")
+        panel.set_title(TITLES[kind], fontsize="medium")
         panel.set_xlabel("gap between the last arm and the average of the others")
-        panel.spines[["top", "right"]].set_visible(False)
         panel.grid(linewidth=0.4, alpha=0.6)
-    panels[0].set_ylabel("rounds until the last arm is out")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
-    write_picture(figure, path, dpi=160)
+    write_panels(figure, panels, path, legend_columns=5)
 
 
 def present(points: Sequence[Point], folder: Path, console: "Console") -> None:

@@ -17,10 +17,17 @@ from bestarm.arms import GaussianArms, clustered_arms, difference_variances, equ
 from bestarm.comparisons import GaussianBernstein, StudentMixture, SymmetricBetting
 from bestarm.complexity import lower_bound_gaussian
 from bestarm.simulation import simulate
-from bestarm.studies.output import say_written, series_table, unique, write_csv, write_picture
+from bestarm.studies.output import (
+    draw_bars,
+    empty_panels,
+    say_written,
+    series_table,
+    unique,
+    write_csv,
+    write_panels,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from rich.console import Console
     from rich.table import Table
 
@@ -29,6 +36,11 @@ Side = Literal["left", "right"]
 PAIRWISE, PAIRWISE_PLUS = "Pairwise-BAI", "Pairwise-BAI+"
 BASELINES = ("Hoeffding race", "LUCB", "Variance race")
 UNCHANGED = 1.1  # a baseline "does not change" if its largest mean is within this factor of its smallest, up to noise
+AXES = {"left": "K = 10, correlation between all arms", "right": "K = 16, number of clusters"}
+LOWER_BOUND_NOTE = (
+    "Lower bound: Theorem 6.2 with the variances of these arms, for the worst distribution of its class; "
+    "it need not hold for a single instance such as these."
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Bar:
-    """One algorithm in one scenario."""
+    """One algorithm in one scenario: a row of figure1.csv."""
 
     side: Side
     parameter: str
@@ -59,15 +71,6 @@ class Bar:
     error_rate: float
     repetitions: int
     lower_bound: float
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, whether it held, and the figures behind the verdict."""
-
-    text: str
-    held: bool
-    detail: str
 
 
 def scenarios(sides: Iterable[str] = ("left", "right")) -> list[Scenario]:
@@ -101,89 +104,78 @@ def run(
     delta: float,
     repetitions: int,
     seed: int,
-    on_bar: Callable[[Bar], None] = lambda bar: None,
+    on_step: Callable[[], object] = lambda: None,
 ) -> list[Bar]:
     """Simulate every algorithm in every scenario, all on the same random numbers."""
     bars = []
     for scenario in where:
-        arms = scenario.arms
+        arms, labels = scenario.arms, (scenario.side, scenario.parameter, scenario.value)
         bound = lower_bound_gaussian(arms.means, difference_variances(arms.covariance)[arms.best], delta)
         for name, algorithm in players.items():
             sim = simulate(algorithm, arms, repetitions=repetitions, seed=seed, progress=False)
-            bars.append(
-                Bar(
-                    scenario.side,
-                    scenario.parameter,
-                    scenario.value,
-                    name,
-                    sim.mean_queries,
-                    sim.standard_error,
-                    sim.error_rate,
-                    repetitions,
-                    bound,
-                )
-            )
-            on_bar(bars[-1])
+            measured = (sim.mean_queries, sim.standard_error, sim.error_rate)
+            bars.append(Bar(*labels, name, *measured, repetitions, bound))
+            on_step()
     return bars
 
 
-def _of(bars: Sequence[Bar], side: Side, algorithm: str) -> list[Bar]:
-    return [bar for bar in bars if bar.side == side and bar.algorithm == algorithm]
+# --- the claims of the paper -----------------------------------------------------------------------------------------
 
 
-def _falls(bars: Sequence[Bar]) -> bool:
-    """Whether each mean is below the one before by more than two standard errors of their difference."""
-    return all(
-        before.mean_queries - after.mean_queries > 2 * np.hypot(before.standard_error, after.standard_error)
-        for before, after in pairwise(bars)
-    )
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, whether it held, and the figures behind the verdict."""
 
-
-def _series(bars: Sequence[Bar]) -> str:
-    return " > ".join(f"{bar.mean_queries:,.0f}" for bar in bars)
+    text: str
+    held: bool
+    detail: str
 
 
 def claims(bars: Sequence[Bar]) -> list[Claim]:
     """The paper's four qualitative claims, judged on the scenarios that were run."""
-    verdicts = []
-    sides: dict[Side, str] = {
-        "left": "Pairwise-BAI needs fewer queries as the correlation rises",
-        "right": "Pairwise-BAI needs fewer queries as the number of clusters falls",
-    }
-    for side, text in sides.items():
-        if ours := _of(bars, side, PAIRWISE):
-            verdicts.append(Claim(text, _falls(ours), _series(ours)))
-    pairs = [
-        (bar, plus)
-        for bar in bars
-        for plus in bars
-        if bar.algorithm == PAIRWISE
-        and plus.algorithm == PAIRWISE_PLUS
-        and (bar.side, bar.value) == (plus.side, plus.value)
+    judged = [
+        _falls("Pairwise-BAI needs fewer queries as the correlation rises", _of(bars, PAIRWISE, "left")),
+        _falls("Pairwise-BAI needs fewer queries as the number of clusters falls", _of(bars, PAIRWISE, "right")),
+        _plus_is_worse(bars),
+        _baselines_do_not_change([bar for bar in bars if bar.side == "left"]),
     ]
-    worse = [plus.mean_queries / bar.mean_queries for bar, plus in pairs]
-    verdicts.append(
-        Claim(
-            "Pairwise-BAI+ is worse than Pairwise-BAI",
-            min(worse) > 1,
-            f"{min(worse):.2f} to {max(worse):.2f} times the queries",
-        )
+    return [claim for claim in judged if claim is not None]
+
+
+def _of(bars: Sequence[Bar], algorithm: str, side: Side | None = None) -> list[Bar]:
+    return [bar for bar in bars if bar.algorithm == algorithm and side in (None, bar.side)]
+
+
+def _falls(text: str, bars: Sequence[Bar]) -> Claim | None:
+    """Whether each mean is below the one before by more than two standard errors of their difference."""
+    if not bars:
+        return None
+    held = all(
+        before.mean_queries - after.mean_queries > 2 * np.hypot(before.standard_error, after.standard_error)
+        for before, after in pairwise(bars)
     )
-    if any(bar.side == "left" for bar in bars):
-        spread, unchanged = {}, True
-        for name in BASELINES:
-            mine = sorted(_of(bars, "left", name), key=lambda bar: bar.mean_queries)
-            noise = 2 * np.hypot(mine[0].standard_error, mine[-1].standard_error)
-            spread[name] = mine[-1].mean_queries / mine[0].mean_queries
-            unchanged &= mine[-1].mean_queries <= UNCHANGED * mine[0].mean_queries + noise
-        verdicts.append(
-            Claim(
-                "the three baselines do not change with correlation",
-                bool(unchanged),
-                "largest over smallest mean: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in spread.items()),
-            )
-        )
-    return verdicts
+    return Claim(text, held, " > ".join(f"{bar.mean_queries:,.0f}" for bar in bars))
+
+
+def _plus_is_worse(bars: Sequence[Bar]) -> Claim:
+    pairs = zip(_of(bars, PAIRWISE), _of(bars, PAIRWISE_PLUS), strict=True)
+    worse = [plus.mean_queries / bar.mean_queries for bar, plus in pairs]
+    detail = f"{min(worse):.2f} to {max(worse):.2f} times the queries"
+    return Claim("Pairwise-BAI+ is worse than Pairwise-BAI", min(worse) > 1, detail)
+
+
+def _baselines_do_not_change(bars: Sequence[Bar]) -> Claim | None:
+    if not bars:
+        return None
+    spread, unchanged = [], True
+    for name in BASELINES:
+        ordered = sorted(_of(bars, name), key=lambda bar: bar.mean_queries)
+        smallest, largest = ordered[0], ordered[-1]
+        noise = 2 * np.hypot(smallest.standard_error, largest.standard_error)
+        unchanged &= bool(largest.mean_queries <= UNCHANGED * smallest.mean_queries + noise)
+        spread.append(f"{name} {largest.mean_queries / smallest.mean_queries:.2f}")
+    detail = f"largest over smallest mean: {', '.join(spread)}"
+    return Claim("the three baselines do not change with correlation", unchanged, detail)
 
 
 def verdict(judged: Sequence[Claim]) -> str:
@@ -194,77 +186,38 @@ def verdict(judged: Sequence[Claim]) -> str:
     return f"{len(judged) - len(failed)} of {len(judged)} qualitative claims held; not held: {'; '.join(failed)}."
 
 
-# Okabe and Ito's palette: distinguishable with colour vision deficiencies.
-COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
+# --- what is written and printed -------------------------------------------------------------------------------------
+
+
+def _sides(bars: Sequence[Bar]) -> dict[Side, list[Bar]]:
+    return {side: [bar for bar in bars if bar.side == side] for side in unique(bar.side for bar in bars)}
 
 
 def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
     """Mean queries with their standard errors, one table per side, one row per algorithm, the lower bound last."""
-    for side in unique(bar.side for bar in bars):
-        mine = [bar for bar in bars if bar.side == side]
+    for mine in _sides(bars).values():
+        bounds = {bar.value: bar.lower_bound for bar in mine}
         yield series_table(
             f"Mean queries ± standard error, by {mine[0].parameter}",
-            [f"{value:g}" for value in unique(bar.value for bar in mine)],
+            [f"{value:g}" for value in bounds],
             {
-                name: [f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in mine if bar.algorithm == name]
+                name: [f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in _of(mine, name)]
                 for name in unique(bar.algorithm for bar in mine)
             },
-            ("lower bound", [f"{bound:,.0f}" for bound in _lower_bounds(mine)]),
+            ("lower bound", [f"{bound:,.0f}" for bound in bounds.values()]),
         )
-
-
-def _lower_bounds(bars: Sequence[Bar]) -> list[float]:
-    """The lower bound of each scenario of one side."""
-    return list({bar.value: bar.lower_bound for bar in bars}.values())
-
-
-LOWER_BOUND_NOTE = (
-    "Lower bound: Theorem 6.2 with the variances of these arms, for the worst distribution of its class; "
-    "it need not hold for a single instance such as these."
-)
 
 
 def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     """Two panels of grouped bars with error bars on a log axis, in the layout of the paper."""
-    from matplotlib.figure import Figure
-
-    sides = unique(bar.side for bar in bars)
-    names = unique(bar.algorithm for bar in bars)
-    figure = Figure(figsize=(5.6 * len(sides) + 0.4, 4.6), layout="constrained")
-    panels = figure.subplots(1, len(sides), sharey=True, squeeze=False)[0]
-    for panel, side in zip(panels, sides, strict=True):
-        _draw_panel(panel, [bar for bar in bars if bar.side == side], names)
-    panels[0].set_ylabel("mean number of queries")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=(len(names) + 2) // 2, frameon=False)
-    write_picture(figure, path, dpi=160)
-
-
-def _draw_panel(panel: "Axes", bars: Sequence[Bar], names: Sequence[str]) -> None:
-    values = unique(bar.value for bar in bars)
-    width = 0.84 / len(names)
-    for k, name in enumerate(names):
-        mine = [bar for bar in bars if bar.algorithm == name]
-        panel.bar(
-            [values.index(bar.value) + (k - (len(names) - 1) / 2) * width for bar in mine],
-            [bar.mean_queries for bar in mine],
-            width,
-            yerr=[2 * bar.standard_error for bar in mine],
-            error_kw={"linewidth": 0.8},
-            color=COLOURS[k % len(COLOURS)],
-            label=name,
-        )
-    places = np.arange(len(values))
-    panel.hlines(
-        _lower_bounds(bars), places - 0.46, places + 0.46, colors="black", linestyles="dotted", label="lower bound"
-    )
-    panel.set_yscale("log")
-    panel.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-    axis = {"left": "K = 10, correlation between all arms", "right": "K = 16, number of clusters"}
-    panel.set_xlabel(axis[bars[0].side])
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", linewidth=0.4, alpha=0.6)
-    panel.set_axisbelow(True)
+    names, sides = unique(bar.algorithm for bar in bars), _sides(bars)
+    figure, panels = empty_panels(len(sides), "mean number of queries")
+    for panel, (side, mine) in zip(panels, sides.items(), strict=True):
+        series = {name: [(bar.mean_queries, bar.standard_error) for bar in _of(mine, name)] for name in names}
+        bounds = {f"{bar.value:g}": bar.lower_bound for bar in mine}
+        draw_bars(panel, list(bounds), series, {"lower bound": ("dotted", list(bounds.values()))})
+        panel.set_xlabel(AXES[side])
+    write_panels(figure, panels, path, legend_columns=(len(names) + 2) // 2)
 
 
 def present(bars: Sequence[Bar], folder: Path, console: "Console") -> None:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from bestarm.comparisons import (
 )
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
 from bestarm.simulation import simulate
-from bestarm.studies.figure1 import COLOURS, Scenario
-from bestarm.studies.output import unique, write_picture
+from bestarm.studies import figure1
+from bestarm.studies.output import COLOURS, draw_bars, empty_panels, empty_table, unique, write_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,12 +66,23 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Games:
-    """How many games every rule plays, and from which seed; ``on_step`` is told of each rule and limit that is done."""
+class Study:
+    """How the rules are measured; ``on_step`` is called after each rule and each limit."""
 
+    delta: float
     repetitions: int
     seed: int
-    on_step: Callable[[], None] = lambda: None
+    on_step: Callable[[], object] = lambda: None
+
+    def measure(self, rules: Mapping[str, Algorithm], arms: Arms) -> list[Measured]:
+        """Play games of these rules on the same arms."""
+        measured = []
+        for name, algorithm in rules.items():
+            n = max(2, self.repetitions // PAPER_SHARE) if name in PAPER_RULES else self.repetitions
+            sim = simulate(algorithm, arms, repetitions=n, seed=self.seed, progress=False)
+            measured.append(Measured(name, sim.mean_queries, sim.standard_error, sim.error_rate, n))
+            self.on_step()
+        return measured
 
 
 def bounded_rules(delta: float) -> dict[str, Algorithm]:
@@ -109,36 +120,26 @@ def oracles(scores: NDArray[np.float64], delta: float) -> dict[str, float]:
     return limits
 
 
-def table_case(scores: NDArray[np.float64], delta: float, games: Games) -> Case:
+def table_case(scores: NDArray[np.float64], study: Study) -> Case:
     """The rules on a table in [0, 1], its rows drawn with replacement, beside the oracles."""
-    limits = oracles(scores, delta)
-    games.on_step()
-    measured = _measure(bounded_rules(delta), TableArms(scores), games)
+    limits = oracles(scores, study.delta)
+    study.on_step()
+    measured = study.measure(bounded_rules(study.delta), TableArms(scores))
     return Case(f"{len(scores):,} rows", scores.shape[1], limits, measured)
 
 
-def figure1_cases(where: Sequence[Scenario], delta: float, games: Games) -> list[Case]:
-    """The rules on settings of Figure 1, beside the lower bound for every rule that queries whichever sets it likes."""
+def figure1_cases(study: Study) -> list[Case]:
+    """The rules in the settings of Figure 1, beside the lower bound for every rule, whichever sets it queries."""
     cases = []
-    for scenario in where:
-        limits = {"lower bound": gaussian_lower_bound(scenario.arms, delta)}
-        games.on_step()
-        measured = _measure(gaussian_rules(delta), scenario.arms, games)
+    for scenario in figure1.scenarios():
+        limits = {"lower bound": gaussian_lower_bound(scenario.arms, study.delta)}
+        study.on_step()
+        measured = study.measure(gaussian_rules(study.delta), scenario.arms)
         cases.append(Case(scenario.label, scenario.arms.n_arms, limits, measured))
     return cases
 
 
-def _measure(rules: Mapping[str, Algorithm], arms: Arms, games: Games) -> list[Measured]:
-    measured = []
-    for name, algorithm in rules.items():
-        repetitions = max(2, games.repetitions // PAPER_SHARE) if name in PAPER_RULES else games.repetitions
-        sim = simulate(algorithm, arms, repetitions=repetitions, seed=games.seed, progress=False)
-        measured.append(Measured(name, sim.mean_queries, sim.standard_error, sim.error_rate, repetitions))
-        games.on_step()
-    return measured
-
-
-LINES: tuple[Literal["solid", "dotted"], ...] = ("solid", "dotted")
+LINES = ("solid", "dotted")  # of the limits, in pictures
 NOTES = {
     "oracle with union": (
         "The oracle knows the law of the scores: for each arm the opponent, and the constant bet on their difference, "
@@ -155,11 +156,8 @@ NOTES = {
 
 def limit_table(cases: Sequence[Case], delta: float) -> "Table":
     """A section for each case: its limits, and the rules with how many times each limit they need."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     names = list(cases[0].limits)
-    table = Table(title=f"Mean queries ± standard error at delta {delta:g}", box=SIMPLE_HEAD, pad_edge=False)
+    table = empty_table(f"Mean queries ± standard error at delta {delta:g}")
     table.add_column("", no_wrap=True)
     table.add_column("queries", justify="right", no_wrap=True)
     for heading in (*(f"/ {name}" for name in names), "errors", "games"):
@@ -176,22 +174,24 @@ def limit_table(cases: Sequence[Case], delta: float) -> "Table":
     return table
 
 
+def _by_rule(cases: Sequence[Case]) -> dict[str, list[Measured]]:
+    """What was measured by rule, in the order of the cases; all cases have the same rules."""
+    return {rule.rule: [case.rules[k] for case in cases] for k, rule in enumerate(cases[0].rules)}
+
+
 def headline(cases: Sequence[Case]) -> str:
     """Which rule comes closest, how close, and which others may be as close for all that these games tell."""
-    rules = unique(rule.rule for case in cases for rule in case.rules)
-    times = {name: [case.ratios(rule) for case in cases for rule in case.rules if rule.rule == name] for name in rules}
-    logs = {name: float(np.mean([np.log(ratio) for case in times[name] for ratio in case.values()])) for name in rules}
-    closest, noise = min(rules, key=logs.__getitem__), {name: _noise(cases, name) for name in rules}
-    said = [f"{_range([case[limit] for case in times[closest]])} times the {limit}" for limit in cases[0].limits]
+    times, logs, noise = {}, {}, {}
+    for name, rules in _by_rule(cases).items():
+        times[name] = [case.ratios(rule) for case, rule in zip(cases, rules, strict=True)]
+        logs[name] = float(np.mean([np.log(ratio) for ratios in times[name] for ratio in ratios.values()]))
+        errors = [rule.standard_error / rule.mean_queries for rule in rules]
+        noise[name] = float(np.sqrt(np.sum(np.square(errors))) / len(errors))  # of the mean logarithm
+    closest = min(logs, key=logs.__getitem__)
+    said = [f"{_range([ratios[limit] for ratios in times[closest]])} times the {limit}" for limit in cases[0].limits]
     text = f"{closest} comes closest: it needs {' and '.join(said)}."
-    alike = [n for n in rules if n != closest and logs[n] - logs[closest] <= 2.0 * np.hypot(noise[n], noise[closest])]
+    alike = [n for n in logs if n != closest and logs[n] - logs[closest] <= 2.0 * np.hypot(noise[n], noise[closest])]
     return f"{text} So few games do not tell it from {' and '.join(alike)}." if alike else text
-
-
-def _noise(cases: Sequence[Case], name: str) -> float:
-    """The standard error of the mean logarithm of the queries of a rule."""
-    errors = [rule.standard_error / rule.mean_queries for case in cases for rule in case.rules if rule.rule == name]
-    return float(np.sqrt(np.sum(np.square(errors))) / len(errors))
 
 
 def _range(ratios: Sequence[float]) -> str:
@@ -217,48 +217,26 @@ def limit_json(cases: Sequence[Case], delta: float, seed: int) -> str:
 
 def plot_limit(cases: Sequence[Case], path: Path) -> None:
     """Bars for the rules, lines for the limits, and how many times the lowest limit each rule needs."""
-    from matplotlib.figure import Figure
-
-    panels = unique(case.n_arms for case in cases)
-    figure = Figure(figsize=(5.6 * len(panels) + 0.4, 4.6), layout="constrained")
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axis, n_arms in zip(axes, panels, strict=True):
-        _draw_panel(axis, [case for case in cases if case.n_arms == n_arms])
-        axis.set_xlabel(f"K = {n_arms}")
-    axes[0].set_ylabel("mean number of queries")
-    title = f"×: in multiples of the {_lowest(cases[0])}; whiskers: two standard errors"
-    axes[0].set_title(title, fontsize="medium", loc="left")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=(len(labels) + 1) // 2, frameon=False)
-    write_picture(figure, path, dpi=160)
+    lowest = min(cases[0].limits, key=lambda name: cases[0].limits[name])
+    numbers = unique(case.n_arms for case in cases)
+    figure, panels = empty_panels(len(numbers), "mean number of queries")
+    for panel, n_arms in zip(panels, numbers, strict=True):
+        _draw_cases(panel, [case for case in cases if case.n_arms == n_arms], lowest)
+        panel.set_xlabel(f"K = {n_arms}")
+    title = f"×: in multiples of the {lowest}; whiskers: two standard errors"
+    panels[0].set_title(title, fontsize="medium", loc="left")
+    n_labels = len(cases[0].rules) + len(cases[0].limits)
+    write_panels(figure, panels, path, legend_columns=(n_labels + 1) // 2)
 
 
-def _lowest(case: Case) -> str:
-    return min(case.limits, key=lambda name: case.limits[name])
-
-
-def _draw_panel(axis: "Axes", cases: Sequence[Case]) -> None:
-    rules = unique(rule.rule for case in cases for rule in case.rules)
-    width, places = 0.84 / len(rules), np.arange(len(cases))
-    for k, name in enumerate(rules):
-        mine = [next(rule for rule in case.rules if rule.rule == name) for case in cases]
-        bars = axis.bar(
-            places + (k - (len(rules) - 1) / 2) * width,
-            [rule.mean_queries for rule in mine],
-            width,
-            yerr=[2 * rule.standard_error for rule in mine],
-            error_kw={"linewidth": 0.8},
-            color=COLOURS[(k + 1) % len(COLOURS)],
-            label=name,
-        )
-        times = [case.ratios(rule)[_lowest(case)] for case, rule in zip(cases, mine, strict=True)]
-        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # limits may cross the labels
-        axis.bar_label(bars, [f"×{ratio:.3g}" for ratio in times], fontsize="x-small", padding=3, bbox=box)
-    for style, name in zip(LINES, cases[0].limits, strict=False):
-        limits = [case.limits[name] for case in cases]
-        axis.hlines(limits, places - 0.46, places + 0.46, colors="black", linestyles=style, label=name)
-    axis.set_yscale("log")
-    axis.set_xticks(places, [case.label for case in cases])
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.grid(axis="y", linewidth=0.4, alpha=0.6)
-    axis.set_axisbelow(True)
+def _draw_cases(panel: "Axes", cases: Sequence[Case], lowest: str) -> None:
+    """One group of bars for each case, with multiples of the lowest limit above them."""
+    rules = _by_rule(cases)
+    series = {name: [(rule.mean_queries, rule.standard_error) for rule in mine] for name, mine in rules.items()}
+    styles = zip(cases[0].limits, LINES, strict=False)
+    lines = {name: (style, [case.limits[name] for case in cases]) for name, style in styles}
+    drawn = draw_bars(panel, [case.label for case in cases], series, lines, COLOURS[1:] + COLOURS[:1])
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # limits may cross the labels
+    for bars, mine in zip(drawn, rules.values(), strict=True):
+        times = [f"×{case.ratios(rule)[lowest]:.3g}" for case, rule in zip(cases, mine, strict=True)]
+        panel.bar_label(bars, times, fontsize="x-small", padding=3, bbox=box)

@@ -1,4 +1,4 @@
-"""How studies keep and show what they measured."""
+"""What the studies share: records become a CSV file, a picture or a printed table."""
 
 import csv
 import io
@@ -7,47 +7,24 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from bestarm.files import write_text, write_whole
 from bestarm.text import file_name, shown
 from bestarm.version import __version__
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
     from rich.console import Console
     from rich.table import Table
 
+T = TypeVar("T")
 
 MADE_BY = f"bestarm {__version__}"  # what files say of themselves
-
-
-def write_csv(records: Sequence[Any], path: Path) -> None:
-    """Dataclass records of one kind, one row each."""
-    headings = headings_of(type(records[0]))
-    write_rows(headings, ([getattr(record, name) for name in headings] for record in records), path)
-
-
-def headings_of(kind: Any) -> list[str]:
-    """The columns of records."""
-    return [field.name for field in fields(kind)]
-
-
-def write_rows(headings: Sequence[str], rows: Iterable[Iterable[Any]], path: Path) -> None:
-    """A table with its headings; texts are no formulas."""
-    page = io.StringIO()
-    writer = csv.writer(page)
-    writer.writerow(headings)
-    writer.writerows([shown(cell, "csv") if isinstance(cell, str) else cell for cell in row] for row in rows)
-    write_text(path, page.getvalue())
-
-
-def write_picture(figure: "Figure", path: Path, dpi: int) -> None:
-    """A picture as PNG, which says what made it."""
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=dpi, format="png", metadata={"Software": MADE_BY})
-    write_whole(path, picture.getvalue())
-
-
-T = TypeVar("T")
+# Okabe and Ito's palette: distinguishable with colour vision deficiencies.
+COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
 
 
 def unique(values: Iterable[T]) -> list[T]:
@@ -55,14 +32,105 @@ def unique(values: Iterable[T]) -> list[T]:
     return list(dict.fromkeys(values))
 
 
+def headings_of(kind: Any) -> list[str]:
+    """The columns of records, which are dataclasses."""
+    return [field.name for field in fields(kind)]
+
+
+def write_csv(records: Sequence[Any], path: Path) -> None:
+    """Write records of one kind, one row each; texts that a spreadsheet would take for formulas are escaped."""
+    page = io.StringIO()
+    headings = headings_of(records[0])
+    writer = csv.writer(page)
+    writer.writerow(headings)
+    for record in records:
+        cells = [getattr(record, name) for name in headings]
+        writer.writerow([shown(cell, "csv") if isinstance(cell, str) else cell for cell in cells])
+    write_text(path, page.getvalue())
+
+
+def write_picture(figure: "Figure", path: Path, dpi: int) -> None:
+    """Write a picture as PNG that says what made it."""
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=dpi, format="png", metadata={"Software": MADE_BY})
+    write_whole(path, picture.getvalue())
+
+
+def empty_panels(
+    n_panels: int, ylabel: str, width: float = 5.6, height: float = 4.6
+) -> tuple["Figure", Sequence["Axes"]]:
+    """A picture of panels beside each other that share their vertical axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * n_panels + 0.4, height), layout="constrained")
+    panels = figure.subplots(1, n_panels, sharey=True, squeeze=False)[0]
+    panels[0].set_ylabel(ylabel)
+    return figure, panels
+
+
+def write_panels(figure: "Figure", panels: Sequence["Axes"], path: Path, legend_columns: int) -> None:
+    """Write a picture of panels, with one legend for all of them."""
+    for panel in panels:
+        panel.spines[["top", "right"]].set_visible(False)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns, frameon=False)
+    write_picture(figure, path, dpi=160)
+
+
+def draw_bars(
+    panel: "Axes",
+    places: Sequence[str],
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    lines: Mapping[str, tuple[str, Sequence[float]]],
+    colours: Sequence[str] = COLOURS,
+) -> list["BarContainer"]:
+    """Draw grouped bars on a log axis; returns the bars of each series.
+
+    Parameters
+    ----------
+    panel : where they are drawn
+    places : the labels of the groups
+    series : by name, mean and standard error in each group; whiskers are two standard errors
+    lines : by name, a line style and a height in each group
+    colours : of the series
+
+    """
+    x, width, bars = np.arange(len(places)), 0.84 / len(series), []
+    for k, (name, values) in enumerate(series.items()):
+        means, errors = np.array(values).T
+        bars.append(
+            panel.bar(
+                x + (k - (len(series) - 1) / 2) * width,
+                means,
+                width,
+                yerr=2 * errors,
+                error_kw={"linewidth": 0.8},
+                color=colours[k % len(colours)],
+                label=name,
+            )
+        )
+    for name, (style, heights) in lines.items():
+        panel.hlines(heights, x - 0.46, x + 0.46, colors="black", linestyles=style, label=name)  # type: ignore[arg-type]
+    panel.set_yscale("log")
+    panel.set_xticks(x, places)
+    panel.grid(axis="y", linewidth=0.4, alpha=0.6)
+    panel.set_axisbelow(True)
+    return bars
+
+
+def empty_table(title: str) -> "Table":
+    """A printed table without columns."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+
+
 def series_table(
     title: str, columns: Iterable[str], rows: Mapping[str, Sequence[str]], reference: tuple[str, Sequence[str]]
 ) -> "Table":
     """One row per series, one column per case, and a dim row of reference last."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    table = empty_table(title)
     table.add_column("")
     for column in columns:
         table.add_column(column, justify="right")
@@ -73,6 +141,6 @@ def series_table(
 
 
 def say_written(console: "Console", *paths: Path) -> None:
-    """Say which files there are now."""
+    """Say which files were written."""
     files = " and ".join(file_name(path) for path in paths)
     console.print(f"Wrote {files}.", markup=False, highlight=False)

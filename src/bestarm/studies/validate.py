@@ -6,8 +6,6 @@ others), or, with epsilon, that the arm returned is worse than the best by more 
 is guaranteed holds at every round.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ from bestarm.comparisons import (
 )
 from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
 from bestarm.simulation import simulate
-from bestarm.studies.output import say_written, write_rows
+from bestarm.studies.output import empty_table, headings_of, say_written, write_csv
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -226,7 +224,7 @@ def wins_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
 
 
 def _with_winner(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same table, with as few scores of arm 0 lifted as it takes for it to lose to no other arm on balance."""
+    """Lift as few scores of arm 0 in a table as it takes for it to lose to no other arm on balance."""
     scores = scores.copy()
     for item in range(len(scores) - 1, -1, -1):
         if np.sign(scores[:, :1] - scores).sum(axis=0).min() >= 0:
@@ -246,8 +244,8 @@ CONFIDENCE = 0.95  # of the verdict over all cells together
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One case of the study."""
+class CellName:
+    """Which case of the study a cell is."""
 
     comparison: str
     law: str
@@ -255,18 +253,24 @@ class Cell:
     delta: float
     option: str
     assumption_holds: bool
+
+
+@dataclass(frozen=True)
+class Cell(CellName):
+    """One case of the study: what is played."""
+
     algorithm: PairwiseBAI | ConvexBAI
     arms: Arms
     best: int  # the arm that must not be eliminated
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """What was measured in a cell."""
+class CellResult(CellName):
+    """What was measured in a cell: a row of validate.csv."""
 
-    cell: Cell
     games: int
     errors: int
+    error_rate: float
     low: float
     high: float
     p_value: float
@@ -275,11 +279,6 @@ class CellResult:
     paper_queries: float
     paper_decided: float
     lower_bound: float
-
-    @property
-    def error_rate(self) -> float:
-        """Share of games with an error."""
-        return self.errors / self.games
 
 
 Comparison = StudentMixture | SymmetricBetting | Betting | LeaderBetting | Wins | Portfolio | ConvexBernstein
@@ -375,9 +374,10 @@ def measure(cell: Cell, games: int, seed: int) -> CellResult:
     tail = (1 - CONFIDENCE) / 2
     paper_queries, paper_decided = _paper_cost(cell, seed)
     return CellResult(
-        cell=cell,
+        **{name: getattr(cell, name) for name in headings_of(CellName)},
         games=games,
         errors=errors,
+        error_rate=errors / games,
         low=0.0 if errors == 0 else float(betaincinv(errors, games - errors + 1, tail)),
         high=1.0 if errors == games else float(betaincinv(errors + 1, games - errors, 1 - tail)),
         p_value=1.0 if errors == 0 else float(bdtrc(errors - 1, games, cell.delta)),
@@ -447,20 +447,8 @@ class Verdict:
 
 def verdict(results: Sequence[CellResult]) -> Verdict:
     """Šidák's correction over the cells that meet the assumptions."""
-    tested = [result.p_value for result in results if result.cell.assumption_holds]
+    tested = [result.p_value for result in results if result.assumption_holds]
     return Verdict(len(tested), min(tested), 1.0 - CONFIDENCE ** (1.0 / len(tested)))
-
-
-HEADINGS = (
-    *("comparison", "law", "n_arms", "delta", "option", "assumption_holds", "games", "errors", "error_rate", "low"),
-    *("high", "p_value", "decided", "mean_queries", "paper_queries", "paper_decided", "lower_bound"),
-)
-
-
-def write_csv(results: Sequence[CellResult], path: Path) -> None:
-    """One row per cell."""
-    rows = ([getattr(one.cell if hasattr(one.cell, name) else one, name) for name in HEADINGS] for one in results)
-    write_rows(HEADINGS, rows, path)
 
 
 def _number(value: float, enough: bool = True) -> str:
@@ -469,24 +457,20 @@ def _number(value: float, enough: bool = True) -> str:
     return f"{'' if enough else '≥ '}{value:,.0f}"
 
 
-def validate_table(results: Sequence[CellResult], title: str) -> Table:
+def validate_table(results: Sequence[CellResult], title: str) -> "Table":
     """One row per cell."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    table = empty_table(title)
     for heading in ("comparison", "arms", "with"):
         table.add_column(heading, no_wrap=True)
     for heading in ("K", "delta", "error rate", "95% interval", "p", "ended", "queries", "paper's rule", "lower bound"):
         table.add_column(heading, justify="right", no_wrap=True)
     for result in results:
-        cell = result.cell
         table.add_row(
-            cell.comparison,
-            cell.law,
-            cell.option,
-            str(cell.n_arms),
-            f"{cell.delta:g}",
+            result.comparison,
+            result.law,
+            result.option,
+            str(result.n_arms),
+            f"{result.delta:g}",
             f"{result.error_rate:.4f}",
             f"{result.low:.4f}–{result.high:.4f}",
             f"{result.p_value:.2g}",
@@ -498,13 +482,13 @@ def validate_table(results: Sequence[CellResult], title: str) -> Table:
     return table
 
 
-def present(results: Sequence[CellResult], folder: Path, console: Console) -> bool:
+def present(results: Sequence[CellResult], folder: Path, console: "Console") -> bool:
     """Write and print the cells, those with broken assumptions in a table of their own; does the guarantee stand?"""
     from rich.console import Console
 
     write_csv(results, folder / "validate.csv")
-    kept = [result for result in results if result.cell.assumption_holds]
-    broken = [result for result in results if not result.cell.assumption_holds]
+    kept = [result for result in results if result.assumption_holds]
+    broken = [result for result in results if not result.assumption_holds]
     wide = Console(file=console.file, width=max(console.width, 170))
     wide.print(validate_table(kept, "Cells that meet the assumptions"))
     wide.print(validate_table(broken, "Assumption deliberately broken, or met in part: delta is not guaranteed here"))

@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import bestarm
-from bestarm import RaceResult, race_commands, race_table, read_table
-from bestarm import planning as planner
-from bestarm.cli import app
-from bestarm.cli import research as plan_command
+from bestarm import RaceResult, planning, race_commands, race_table, read_table
+from bestarm.cli import app, research
 from bestarm.planning import Effort, refining_plans
 from bestarm.record.sqlite import read_store
 from bestarm.sources.programs import Command
 from bestarm.sources.tables import Missing
+from cli.conftest import Unchanged
+from conftest import Cli, Rejects
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 NUMBERS = "import sys\nprint('score', ({base} + len(sys.argv[1])) / 10)"  # of items with 1 to 3 letters
 ITEMS = [f"{k % 10}" * (1 + k % 3) + "." * (k // 30 % 2) for k in range(40)]
+LOW_HIGH = ("./low {item}", "./high {item}")
+NOTED_LOW = ("./noted {item}", "./low {item}")
+STDOUT = ("--items", "cases.txt", "--score", "stdout", "--bounds", "0,1", "--quiet")
 
 
 def program(path: Path, code: str) -> None:
@@ -38,23 +40,26 @@ def program(path: Path, code: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with tables and programs, which nothing of the interpreter remembers afterwards."""
+def _files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables and programs, and plans of few races."""
     for name, text in tables().items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "cases.txt").write_text("\n".join([*ITEMS, "", " "]), encoding="utf-8")
-    program(tmp_path / "low", NUMBERS.format(base=1))
-    program(tmp_path / "high", NUMBERS.format(base=5))
-    program(tmp_path / "noted", "open('noted.txt', 'a').write('x\\n')\n" + NUMBERS.format(base=3))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "cases.txt").write_text("\n".join([*ITEMS, "", " "]), encoding="utf-8")
+    program(folder / "low", NUMBERS.format(base=1))
+    program(folder / "high", NUMBERS.format(base=5))
+    program(folder / "noted", "open('noted.txt', 'a').write('x\\n')\n" + NUMBERS.format(base=3))
     for name, value in (("FIRST", Effort(3, 3, 2000)), ("PILOTS", 5), ("LONGEST", 3000)):
-        monkeypatch.setattr(planner, name, value)
-    yield tmp_path
-    for name in ("module", "mybench"):
-        sys.modules.pop(name, None)
+        monkeypatch.setattr(planning, name, value)
+
+
+@pytest.fixture
+def commands(cli: Cli) -> Cli:
+    """`bestarm commands` of programs that print scores, and more words."""
+
+    def call(*words: Any, programs: tuple[str, ...] = LOW_HIGH) -> Result:
+        return cli("commands", *programs, *STDOUT, *words)
+
+    return call
 
 
 def scores() -> pd.DataFrame:
@@ -81,24 +86,10 @@ def gaps() -> pd.DataFrame:
     return frame
 
 
-def bestarm_cli(*words: Any) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def commands(*words: Any, programs: tuple[str, ...] = ("./low {item}", "./high {item}")) -> Result:
-    usual = ["--items", "cases.txt", "--score", "stdout", "--bounds", "0,1", "--quiet"]
-    return bestarm_cli("commands", *programs, *usual, *words)
-
-
 def in_python(*programs: str, **options: Any) -> RaceResult[Any]:
     """The race of `commands`, as a call."""
     usual: dict[str, Any] = {"score": "stdout", "bounds": (0, 1), "progress": False}
-    return race_commands(programs or ("./low {item}", "./high {item}"), items=ITEMS, **usual | options)
-
-
-def as_typed(text: str) -> str:
-    """What the library says, with the option that tables have on the command line."""
-    return text.replace("target='population'", "--target population")
+    return race_commands(programs or LOW_HIGH, items=ITEMS, **usual | options)
 
 
 def words_of(text: str) -> str:
@@ -141,20 +132,20 @@ def sample_of(table: bestarm.ScoreTable, **options: Any) -> str:
         (["--delta", 1e-30], {"delta": 1e-30}),
     ],
 )
-def test_table_prints_what_race_table_returns(words: list[Any], options: dict[str, Any]) -> None:
+def test_table_prints_what_race_table_returns(cli: Cli, words: list[Any], options: dict[str, Any]) -> None:
     expected = race_table(read_table("scores.csv"), **options)
-    ended = bestarm_cli("table", "scores.csv", *words, "--json")
+    ended = cli("table", "scores.csv", *words, "--json")
     assert (ended.exit_code, ended.stderr, ended.stdout) == (0, "", expected.to_json() + "\n")
-    shown = bestarm_cli("table", "scores.csv", *words)
+    shown = cli("table", "scores.csv", *words)
     assert (shown.exit_code, shown.stderr) == (0, "")
     alone = "max_evaluations" in options  # nothing is said beside the race then
     sample = "" if alone else sample_of(read_table("scores.csv"), **options)
-    assert words_of(shown.stdout) == words_of(f"{as_typed(str(expected))} {remark_on(scores(), options)}{sample}")
+    assert words_of(shown.stdout) == words_of(f"{expected} {remark_on(scores(), options)}{sample}")
 
 
-def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better() -> None:
+def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better(cli: Cli) -> None:
     words = ["--item-column", "task", "--arm-column", "model", "--score-column", "accuracy", "--json"]
-    ended = bestarm_cli("table", "runs.csv", *words, "--lower-is-better")
+    ended = cli("table", "runs.csv", *words, "--lower-is-better")
     expected = race_table(
         read_table("runs.csv", item_column="task", arm_column="model", score_column="accuracy"), lower_is_better=True
     )
@@ -163,8 +154,10 @@ def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better() -> None:
 
 
 @pytest.mark.parametrize(("missing", "best"), [("worst", "[b]few[/b]"), ("drop", "steps")])
-def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(missing: Missing, best: str) -> None:
-    ended = bestarm_cli("table", "gaps.csv", "--missing", missing, "--bounds", "0,1")
+def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(
+    cli: Cli, missing: Missing, best: str
+) -> None:
+    ended = cli("table", "gaps.csv", "--missing", missing, "--bounds", "0,1")
     result = race_table(read_table("gaps.csv"), missing=missing, bounds=(0, 1))
     assert (ended.exit_code, ended.stderr, result.best) == (0, "", best)
     raced = gaps().fillna(0.0) if missing == "worst" else gaps().dropna()
@@ -172,9 +165,9 @@ def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(mi
     assert words_of(ended.stdout).endswith(sample_of(read_table("gaps.csv"), missing=missing, bounds=(0, 1)))
 
 
-def test_an_arm_without_any_score_is_the_worst_without_a_warning() -> None:
+def test_an_arm_without_any_score_is_the_worst_without_a_warning(cli: Cli) -> None:
     Path("t.csv").write_text("item,a,b,c\nq,1,0,\nr,1,0,\ns,0,1,\n", encoding="utf-8")
-    ended = bestarm_cli("table", "t.csv", "--missing", "worst")
+    ended = cli("table", "t.csv", "--missing", "worst")
     assert (ended.exit_code, ended.stderr) == (0, "")
 
 
@@ -185,18 +178,18 @@ def test_an_arm_without_any_score_is_the_worst_without_a_warning() -> None:
         (["--max-evaluations", 6, "--delta", 0.1], {"max_evaluations": 6, "delta": 0.1}),
     ],
 )
-def test_commands_prints_what_race_commands_returns(words: list[Any], options: dict[str, Any]) -> None:
+def test_commands_prints_what_race_commands_returns(commands: Cli, words: list[Any], options: dict[str, Any]) -> None:
     expected = in_python(**options)
     ended = commands(*words, "--json")
     assert (ended.stderr, ended.stdout) == ("", expected.to_json() + "\n")
     assert ended.exit_code == (3 if "max_evaluations" in options else 0)
 
 
-def test_commands_shows_verdict_cost_and_table_and_times_by_default() -> None:
+def test_commands_shows_verdict_cost_and_table_and_times_by_default(cli: Cli, commands: Cli) -> None:
     shown = commands("--max-evaluations", 8)
     assert (shown.exit_code, shown.stderr) == (3, "")
     assert words_of(shown.stdout) == words_of(str(in_python(max_evaluations=8)))
-    timed = bestarm_cli("commands", *TWO, "--items", "cases.txt", "--max-evaluations", 4, "--json")
+    timed = cli("commands", *NOTED_LOW, "--items", "cases.txt", "--max-evaluations", 4, "--json")
     result = json.loads(timed.stdout)
     assert (timed.exit_code, timed.stderr, result["reason"]) == (3, "", "budget")
     assert (result["settings"]["lower_is_better"], result["settings"]["items"]) == (True, "drawn")
@@ -204,29 +197,27 @@ def test_commands_shows_verdict_cost_and_table_and_times_by_default() -> None:
 
 # --- races on disk ---------------------------------------------------------------------------------------------------
 
-TWO = ("./noted {item}", "./low {item}")
-
 
 def n_noted() -> int:
     return Path("noted.txt").read_text(encoding="utf-8").count("x")
 
 
-def test_a_stored_race_of_programs_is_resumed_to_the_same_end() -> None:
+def test_a_stored_race_of_programs_is_resumed_to_the_same_end(cli: Cli, commands: Cli) -> None:
     first = commands(
-        "--store", "race.sqlite", "--max-evaluations", 8, "--seed", 2, "--epsilon", 0.1, "--json", programs=TWO
+        "--store", "race.sqlite", "--max-evaluations", 8, "--seed", 2, "--epsilon", 0.1, "--json", programs=NOTED_LOW
     )
     assert (first.exit_code, n_noted()) == (3, 4)
-    assert bestarm_cli("show", "race.sqlite", "--json").stdout == first.stdout
-    same = bestarm_cli("resume", "race.sqlite", "--yes", "--quiet", "--json")
+    assert cli("show", "race.sqlite", "--json").stdout == first.stdout
+    same = cli("resume", "race.sqlite", "--yes", "--quiet", "--json")
     assert (same.exit_code, same.stdout, n_noted()) == (3, first.stdout, 4)
-    resumed = bestarm_cli("resume", "race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
+    resumed = cli("resume", "race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
     runs = n_noted()
-    expected = in_python(*TWO, seed=2, epsilon=0.1, max_evaluations=500)
+    expected = in_python(*NOTED_LOW, seed=2, epsilon=0.1, max_evaluations=500)
     assert (resumed.exit_code, resumed.stderr, resumed.stdout) == (0, "", expected.to_json() + "\n")
     assert n_noted() == 2 * runs
 
 
-def test_a_race_against_the_clock_is_resumed_as_it_was_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_race_against_the_clock_is_resumed_as_it_was_started(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[tuple[Command, str]] = []
 
     def pretend(command: Command, item: str) -> float:
@@ -235,11 +226,11 @@ def test_a_race_against_the_clock_is_resumed_as_it_was_started(monkeypatch: pyte
 
     monkeypatch.setattr(Command, "__call__", pretend)
     words = ["--items", "cases.txt", "--timeout", 0.5, "--retries", 2, "--on-error", "disqualify", "--seed", 5]
-    bestarm_cli("commands", *TWO, *words, "--max-evaluations", 60)
+    cli("commands", *NOTED_LOW, *words, "--max-evaluations", 60)
     whole = runs.copy()
     runs.clear()
-    bestarm_cli("commands", *TWO, *words, "--store", "race.sqlite", "--max-evaluations", 8)
-    resumed = bestarm_cli("resume", "race.sqlite", "--yes", "--max-evaluations", 60, "--json")
+    cli("commands", *NOTED_LOW, *words, "--store", "race.sqlite", "--max-evaluations", 8)
+    resumed = cli("resume", "race.sqlite", "--yes", "--max-evaluations", 60, "--json")
     assert runs == whole
     assert (resumed.exit_code, json.loads(resumed.stdout)["n_evaluations"]) == (3, 60)
     assert {(command.score, command.timeout) for command, _ in runs} == {("time", 0.5)}
@@ -247,35 +238,37 @@ def test_a_race_against_the_clock_is_resumed_as_it_was_started(monkeypatch: pyte
     assert (settings["source"]["retries"], settings["on_error"]) == (2, "disqualify")
 
 
-def test_a_race_is_resumed_from_another_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    commands("--store", "race.sqlite", "--max-evaluations", 8, programs=TWO)
+def test_a_race_is_resumed_from_another_folder(
+    cli: Cli, commands: Cli, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    commands("--store", "race.sqlite", "--max-evaluations", 8, programs=NOTED_LOW)
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    ended = bestarm_cli("resume", "../race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
+    ended = cli("resume", "../race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
     monkeypatch.chdir(folder)
     assert (ended.exit_code, ended.stderr) == (0, "")
-    assert ended.stdout == in_python(*TWO, max_evaluations=500).to_json() + "\n"
+    assert ended.stdout == in_python(*NOTED_LOW, max_evaluations=500).to_json() + "\n"
 
 
-def test_a_race_that_cannot_go_on_is_left_as_it_is() -> None:
+def test_a_race_that_cannot_go_on_is_left_as_it_is(commands: Cli, rejects: Rejects) -> None:
     commands("--store", "race.sqlite", "--max-evaluations", 8)
     before = list(read_store("race.sqlite").record.rows())
-    refused(commands("--store", "race.sqlite", "--seed", 1), "seed was 0 when the race began and is 1 now")
+    again, resume = ["commands", *LOW_HIGH, *STDOUT, "--store", "race.sqlite"], ["resume", "race.sqlite", "--yes"]
+    rejects("seed was 0 when the race began and is 1 now", *again, "--seed", 1)
     Path("high").rename("higher")
-    ended = bestarm_cli("resume", "race.sqlite", "--yes", "--max-evaluations", 99, "--quiet")
-    refused(ended, "there is no program './high'", code=4)
+    rejects("there is no program './high'", *resume, "--max-evaluations", 99, "--quiet", code=4)
     after = list(read_store("race.sqlite").record.rows())
     assert after[: len(before)] == before
     Path("cases.txt").unlink()
-    refused(bestarm_cli("resume", "race.sqlite", "--yes", "--quiet"), "cases.txt")
+    rejects("cases.txt", *resume, "--quiet")
     assert list(read_store("race.sqlite").record.rows()) == after
 
 
 # --- pages and plans -------------------------------------------------------------------------------------------------
 
 
-def test_pages_are_those_of_the_result() -> None:
-    ended = bestarm_cli("table", "scores.csv", "--report", "table.html")
+def test_pages_are_those_of_the_result(cli: Cli, commands: Cli) -> None:
+    ended = cli("table", "scores.csv", "--report", "table.html")
     assert ended.stderr == "Wrote table.html.\n"
     race_table(read_table("scores.csv")).to_html("expected.html")
     assert Path("table.html").read_bytes() == Path("expected.html").read_bytes()
@@ -284,21 +277,22 @@ def test_pages_are_those_of_the_result() -> None:
     before = Path("race.sqlite").read_bytes()
     bestarm.load_result("race.sqlite").to_html("expected.html")
     for words, page in ((["-o", "page.html"], "page.html"), (["--output", "p 2.html"], "p 2.html"), ([], "race.html")):
-        ended = bestarm_cli("report", "race.sqlite", *words)
+        ended = cli("report", "race.sqlite", *words)
         assert (ended.exit_code, ended.stderr, ended.stdout) == (0, f"Wrote {page}.\n", "")
         assert Path(page).read_bytes() == Path("commands.html").read_bytes() == Path("expected.html").read_bytes()
     assert Path("race.sqlite").read_bytes() == before
 
 
-def test_a_page_that_cannot_be_written_is_refused_before_the_race() -> None:
+def test_a_page_that_cannot_be_written_is_refused_before_the_race(commands: Cli, rejects: Rejects) -> None:
     for page in ("absent/page.html", "."):
-        refused(commands("--report", page, "--store", "race.sqlite"), f"the page cannot be written to {page}: it is ")
+        words = ["commands", *LOW_HIGH, *STDOUT, "--report", page, "--store", "race.sqlite"]
+        rejects(f"the page cannot be written to {page}: it is ", *words)
         assert not Path("race.sqlite").exists()
     commands("--store", "race.sqlite", "--max-evaluations", 4)
-    refused(bestarm_cli("report", "race.sqlite", "-o", "absent/page.html"), "the page cannot be written to absent")
+    rejects("the page cannot be written to absent", "report", "race.sqlite", "-o", "absent/page.html")
 
 
-def test_a_page_that_cannot_be_written_after_all_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_cannot_be_written_after_all_loses_nothing(commands: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError("no space left")
 
@@ -311,26 +305,26 @@ def test_a_page_that_cannot_be_written_after_all_loses_nothing(monkeypatch: pyte
     assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
 
 
-def test_plan_prints_what_plan_returns() -> None:
+def test_plan_prints_what_plan_returns(cli: Cli) -> None:
     words = ["--delta", 0.1, "--bounds", "0,2", "--epsilon", 0.01, "--repetitions", 20, "--seed", 3]
     options: dict[str, Any] = {"delta": 0.1, "bounds": (0, 2), "epsilon": 0.01, "repetitions": 20, "seed": 3}
     expected = bestarm.plan(read_table("pilot.csv"), **options)
-    ended = bestarm_cli("plan", "pilot.csv", *words, "--json")
+    ended = cli("plan", "pilot.csv", *words, "--json")
     assert (ended.exit_code, ended.stderr, json.loads(ended.stdout)) == (0, "", expected.to_dict())
-    assert bestarm_cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
+    assert cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
     words = ["--bounds", "0,2", "--n-items", 80, "--max-evaluations", 150, "--repetitions", 10]
     options = {"bounds": (0, 2), "n_items": 80, "max_evaluations": 150, "repetitions": 10}
     expected = bestarm.plan(read_table("pilot.csv"), **options)
-    assert json.loads(bestarm_cli("plan", "pilot.csv", *words, "--json").stdout) == expected.to_dict()
-    assert bestarm_cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
+    assert json.loads(cli("plan", "pilot.csv", *words, "--json").stdout) == expected.to_dict()
+    assert cli("plan", "pilot.csv", *words).stdout == f"{expected}\n"
     words = ["--lower-is-better", "--indifference-zone", 0.1, "--repetitions", 10, "--json"]
     expected = bestarm.plan(read_table("pilot.csv"), lower_is_better=True, indifference_zone=0.1, repetitions=10)
-    assert json.loads(bestarm_cli("plan", "pilot.csv", *words).stdout) == expected.to_dict()
+    assert json.loads(cli("plan", "pilot.csv", *words).stdout) == expected.to_dict()
 
 
-def test_a_terminal_shows_a_first_plan_while_it_is_refined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_command, "remarks", partial(Console, stderr=True, force_terminal=True))
-    ended = bestarm_cli("plan", "pilot.csv", "--repetitions", 10)
+def test_a_terminal_shows_a_first_plan_while_it_is_refined(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(research, "remarks", partial(Console, stderr=True, force_terminal=True))
+    ended = cli("plan", "pilot.csv", "--repetitions", 10)
     first, refined = refining_plans(read_table("pilot.csv"), repetitions=10)
     shown = words_of(ended.stderr)
     assert first.advice in shown
@@ -338,9 +332,9 @@ def test_a_terminal_shows_a_first_plan_while_it_is_refined(monkeypatch: pytest.M
     assert refined.advice in words_of(ended.stdout)
 
 
-def test_a_pilot_that_is_too_small_ends_with_3() -> None:
+def test_a_pilot_that_is_too_small_ends_with_3(cli: Cli) -> None:
     Path("tie.csv").write_text("a,b\n" + "1,1\n0,0\n" * 5, encoding="utf-8")
-    ended = bestarm_cli("plan", "tie.csv", "--repetitions", 10, "--json")
+    ended = cli("plan", "tie.csv", "--repetitions", 10, "--json")
     assert json.loads(ended.stdout)["advice"].startswith("The pilot of 10 items is too small to plan a race")
     assert (ended.exit_code, json.loads(ended.stdout)["median"]) == (3, None)
 
@@ -360,7 +354,7 @@ FROM_README = [
 ]
 
 
-def stand_ins(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def stand_ins(words: list[str], commands: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files and programs of the names that the examples use."""
     Path("bin").mkdir()
     monkeypatch.setenv("PATH", str(Path("bin").resolve()))
@@ -398,10 +392,10 @@ SAID: dict[str, str | tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("example", dict.fromkeys([*FROM_README, *FROM_HELP]))
-def test_examples_run(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run(cli: Cli, commands: Cli, example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(example)
-    stand_ins(words, monkeypatch)
-    ended = bestarm_cli(*words[1:], *(["--yes"] if words[1] == "resume" else []))  # nobody is there to be asked
+    stand_ins(words, commands, monkeypatch)
+    ended = cli(*words[1:], *(["--yes"] if words[1] == "resume" else []))  # nobody is there to be asked
     assert ended.exit_code == 0
     said = ended.stderr if words[1] == "report" else ended.stdout
     assert said.startswith(next(text for part, text in SAID.items() if part in example))
@@ -410,10 +404,10 @@ def test_examples_run(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["table", "commands", "run", "plan", "limit", "show", "resume", "report"])
-def test_commands_of_the_readme_have_examples_exit_codes_and_json(name: str) -> None:
+def test_commands_of_the_readme_have_examples_exit_codes_and_json(cli: Cli, name: str) -> None:
     assert "All of these take `--json`, and `--help` has examples." in README
     assert name in {shlex.split(example)[1] for example in FROM_README}
-    text = words_of(bestarm_cli(name, "--help").stdout)
+    text = words_of(cli(name, "--help").stdout)
     own = [example for example in FROM_HELP if shlex.split(example)[1] == name]
     assert len(own) == {"table": 2, "commands": 2, "plan": 2, "show": 0, "resume": 0}.get(name, 1)
     assert all(example in text for example in own)
@@ -422,16 +416,6 @@ def test_commands_of_the_readme_have_examples_exit_codes_and_json(name: str) -> 
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
-
-
-def refused(ended: Result, message: str, code: int = 2) -> None:
-    """One line on standard error, and nothing else."""
-    assert isinstance(ended.exception, SystemExit), ended.exception
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("error: ")
-    assert message in line
-    assert (ended.exit_code, ended.stdout) == (code, "")
-
 
 TABLES = {
     "text.csv": "item,a,b\nq,1,2\nr,[bold]x,3\n",
@@ -443,62 +427,63 @@ TABLES = {
     "outside.csv": "a,b\n" + "0,1\n" * 5 + "0.5,1.5\n",
     "equal.csv": "a,b\n1,1\n1,1\n",
 }
+# What the line that refuses a table or an option names.
 BAD_TABLES = {
     "text.csv": "row 2, column 'a' must be a number, or empty if missing, got '[bold]x'",
-    "gap.csv": "cells are missing: 5 of 20 (the first in row 2, column 'a'): count them as the worst score with",
-    "one.csv": "there must be at least two arms to compare, got 1",
-    "none.csv": "none.csv has no rows: there must be one for each item",
-    "empty.csv": "empty.csv is empty: its first line must name the columns",
-    "twice.csv": "the columns of twice.csv must have different names, but 'a' appears more than once",
-    "outside.csv --bounds 0,1": "outside of --bounds 0,1 (the first in row 6, column 'b': 1.5",
+    "gap.csv": "5 of 20 (the first in row 2, column 'a')",
+    "one.csv": "at least two arms",
+    "none.csv": "none.csv has no rows",
+    "empty.csv": "empty.csv is empty",
+    "twice.csv": "'a' appears more than once",
+    "outside.csv --bounds 0,1": "row 6, column 'b': 1.5",
     "absent.csv": "there is no file absent.csv",
     "scores.csv --item-column task": "scores.csv has no column 'task': its columns are item, plain, [b]few[/b]",
-    "scores.csv --arm-column plain": "the names of all its columns: --item-column, --arm-column and --score-column",
+    "scores.csv --arm-column plain": "the names of all its columns",
     "scores.csv --delta 1": "--delta must lie strictly between 0 and 1, got 1.0",
 }
 BAD_CALLS = {
-    **{f"table {words}": message for words, message in BAD_TABLES.items()},
-    **{f"plan {words} --repetitions 10": message for words, message in BAD_TABLES.items()},
-    "table equal.csv": "all scores of the table are 1: there is nothing to tell the arms apart",
-    "plan equal.csv": "a pilot must have at least 5 items, got 2",
+    **{f"table {words}": named for words, named in BAD_TABLES.items()},
+    **{f"plan {words} --repetitions 10": named for words, named in BAD_TABLES.items()},
+    "table equal.csv": "all scores of the table are 1",
+    "plan equal.csv": "at least 5 items, got 2",
     "plan pilot.csv --n-items 1": "--n-items must be a whole number of at least 2, got 1",
-    "plan pilot.csv --max-evaluations 1": "--max-evaluations must allow for one round of all 3 arms, got 1",
+    "plan pilot.csv --max-evaluations 1": "evaluations must allow for one round of all 3 arms, got 1",
     "plan pilot.csv --repetitions 1": "--repetitions must be a whole number of at least 10, got 1",
-    "report absent.sqlite": "there is no race in absent.sqlite: the file does not exist; check its name and its folder",
+    "report absent.sqlite": "there is no race in absent.sqlite",
     "report scores.csv": "scores.csv is not a race of bestarm",
 }
 
 
 @pytest.mark.parametrize("words", BAD_CALLS)
-def test_bad_tables_pilots_and_files_are_refused_in_one_line(words: str, folder: Path) -> None:
+def test_bad_tables_pilots_and_files_are_refused(
+    words: str, rejects: Rejects, folder: Path, unchanged: Unchanged
+) -> None:
     for name, text in TABLES.items():
         (folder / name).write_text(text, encoding="utf-8")
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    refused(bestarm_cli(*words.split()), BAD_CALLS[words])
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    with unchanged():
+        rejects(BAD_CALLS[words], *words.split())
 
 
-BAD_COMMANDS: dict[str, tuple[list[Any], str]] = {
-    "no program": (["./absent {item}"], "'./absent {item}' failed on '"),
-    "it fails": (["./fail {item}"], "': exit code 7 (out of [red]licences :dog:)"),
-    "it hangs": (["./hang {item}", "--timeout", 0.2], "': it took longer than the timeout of 0.2 seconds"),
-    "no number": (["./talk {item}"], "': it printed no number (hello world)"),
-    "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied"),
-    "out of bounds": (["./large {item}"], "returned 7.5, which is outside of --bounds 0,1"),
-    "no place": (["./high"], "the command './high' has no {item} in it: the items would make no difference"),
-    "twice": (["./low {item}"], "commands must be different, but './low {item}' appears more than once"),
-    "no items": (["./high {item}", "--items", "empty.txt"], "items must hold at least two items, got 0"),
-    "store": (["./high {item}", "--store", "absent/race.sqlite"], "it is in a folder that does not exist"),
+BAD_COMMANDS: dict[str, tuple[list[Any], str, int]] = {
+    "no program": (["./absent {item}"], "'./absent {item}' failed on '", 4),
+    "it fails": (["./fail {item}"], "': exit code 7 (out of [red]licences :dog:)", 4),
+    "it hangs": (["./hang {item}", "--timeout", 0.2], "it took longer than the timeout of 0.2 seconds", 4),
+    "no number": (["./talk {item}"], "it printed no number (hello world)", 4),
+    "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied", 4),
+    "out of bounds": (["./large {item}"], "returned 7.5", 4),
+    "no place": (["./high"], "the command './high' has no {item} in it", 2),
+    "twice": (["./low {item}"], "'./low {item}' appears more than once", 2),
+    "no items": (["./high {item}", "--items", "empty.txt"], "at least two items, got 0", 2),
+    "store": (["./high {item}", "--store", "absent/race.sqlite"], "it is in a folder that does not exist", 2),
 }
 
 
 @pytest.mark.parametrize("case", BAD_COMMANDS)
-def test_bad_commands_are_refused_in_one_line(case: str, folder: Path) -> None:
+def test_bad_commands_are_refused(case: str, rejects: Rejects, folder: Path) -> None:
     program(folder / "fail", "import sys\nsys.exit(print('out of\\n [red]licences :dog:\\n', file=sys.stderr) or 7)")
     program(folder / "hang", "import time\ntime.sleep(60)")
     program(folder / "talk", "print('hello', end='\\n\\n')\nprint('world')")
     program(folder / "large", "print(7.5)")
     (folder / "empty.txt").write_text("\n", encoding="utf-8")
-    words, message = BAD_COMMANDS[case]
-    code = 2 if case in ("no place", "twice", "no items", "store") else 4
-    refused(commands("--store", "race.sqlite", *words, programs=("./low {item}",)), message, code)
+    words, named, code = BAD_COMMANDS[case]
+    rejects(named, "commands", "./low {item}", *STDOUT, "--store", "race.sqlite", *words, code=code)

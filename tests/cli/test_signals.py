@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
-from bestarm.cli import app
 from bestarm.record.sqlite import read_store
+from conftest import Cli, Rejects
 
 ARMS = ["low", "mid", "high"]
 MODULE = """
@@ -54,31 +53,16 @@ def exits(arm, item):
 
 
 WORDS = [
-    *[
-        "run",
-        "--arms",
-        "low,mid,high",
-        "--items",
-        "items.txt",
-        "--bounds",
-        "0,1",
-        "--store",
-        "race.sqlite",
-        "--json",
-        "--quiet",
-    ]
+    *("run", "--arms", "low,mid,high", "--items", "items.txt", "--bounds", "0,1"),
+    *("--store", "race.sqlite", "--json", "--quiet"),
 ]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module to race and its items, which nothing of the interpreter remembers afterwards."""
-    (tmp_path / "signal_bench.py").write_text(MODULE, encoding="utf-8")
-    (tmp_path / "items.txt").write_text("\n".join(map(str, range(200))), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "signal_bench", raising=False)
-    return tmp_path
+def _files(folder: Path) -> None:
+    """A module to race, and its items."""
+    (folder / "signal_bench.py").write_text(MODULE, encoding="utf-8")
+    (folder / "items.txt").write_text("\n".join(map(str, range(200))), encoding="utf-8")
 
 
 def score(arm: str, item: str) -> float:
@@ -90,25 +74,10 @@ def resumed_as_uninterrupted(folder: Path, **options: Any) -> None:
     record = read_store(folder / "race.sqlite").record
     for number, arm, value, failure in record.rows():
         assert (value, failure) == (score(ARMS[arm], record.items[number - 1] or ""), None)
-    items = [str(k) for k in range(200)]
-    whole = bestarm.race(
-        score,
-        arms=ARMS,
-        items=items,
-        bounds=(0, 1),
-        progress=False,
-        **options,
-        rounds_in_flight=read_store(folder / "race.sqlite").settings["rounds_in_flight"],
-    )
-    rest = bestarm.race(
-        score,
-        arms=ARMS,
-        items=items,
-        bounds=(0, 1),
-        progress=False,
-        **options,
-        store=folder / "race.sqlite",
-    )
+    usual: dict[str, Any] = {"arms": ARMS, "items": [str(k) for k in range(200)], "bounds": (0, 1), "progress": False}
+    in_flight = read_store(folder / "race.sqlite").settings["rounds_in_flight"]
+    whole = bestarm.race(score, rounds_in_flight=in_flight, **usual | options)
+    rest = bestarm.race(score, store=folder / "race.sqlite", **usual | options)
     assert str(rest) == str(whole)
 
 
@@ -116,11 +85,13 @@ def resumed_as_uninterrupted(folder: Path, **options: Any) -> None:
 
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_the_exit_code_names_the_signal(sent: str, code: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exit_code_names_the_signal(
+    cli: Cli, sent: str, code: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SENT", sent)
     number = getattr(signal, sent)
     before = signal.getsignal(number)
-    done = CliRunner().invoke(app, [*WORDS, "signal_bench:signalled", "--on-error", "disqualify"])
+    done = cli(*WORDS, "signal_bench:signalled", "--on-error", "disqualify")
     assert (done.exit_code, json.loads(done.stdout)["reason"]) == (code, "interrupted"), done.output
     assert signal.getsignal(number) is before
     resumed_as_uninterrupted(folder, on_error="disqualify")
@@ -136,22 +107,23 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_an_interruption_while_a_library_is_loaded_is_no_error(sent: str, code: int, folder: Path) -> None:
+def test_an_interruption_while_a_library_is_loaded_is_no_error(
+    cli: Cli, rejects: Rejects, sent: str, code: int, folder: Path
+) -> None:
     (folder / "interrupted.py").write_text(INTERRUPTED_AS_IT_LOADS.format(sent=sent), encoding="utf-8")
     before = signal.getsignal(signal.SIGINT)
-    done = CliRunner().invoke(app, [*WORDS, "interrupted:score"])
+    done = cli(*WORDS, "interrupted:score")
     assert (done.exit_code, done.stderr) == (code, "")
     assert signal.getsignal(signal.SIGINT) is before
     (folder / "failing.py").write_text("raise ImportError('initialization failed')", encoding="utf-8")
-    done = CliRunner().invoke(app, [*WORDS, "failing:score"])
-    assert (done.exit_code, "initialization failed" in done.stderr) == (2, True)
+    rejects("initialization failed", *WORDS, "failing:score")
 
 
-def test_a_signal_that_was_ignored_stays_ignored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_that_was_ignored_stays_ignored(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENT", "SIGHUP")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
-        done = CliRunner().invoke(app, [*WORDS, "signal_bench:signalled"])
+        done = cli(*WORDS, "signal_bench:signalled")
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -159,21 +131,17 @@ def test_a_signal_that_was_ignored_stays_ignored(folder: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("more", [(), ("--workers", "2")], ids=["here", "workers"])
-def test_a_function_that_exits_does_not_choose_the_exit_code(folder: Path, more: tuple[str, ...]) -> None:
-    done = CliRunner().invoke(app, [*WORDS, "signal_bench:exits", *more])
+def test_a_function_that_exits_does_not_choose_the_exit_code(cli: Cli, folder: Path, more: tuple[str, ...]) -> None:
+    done = cli(*WORDS, "signal_bench:exits", *more)
     assert done.exit_code == 4
     assert done.stderr.startswith("error: evaluate('")
     assert done.stderr.endswith(") called sys.exit(5) in place of returning a score\n")
     resumed_as_uninterrupted(folder)
 
 
-def test_a_module_that_exits_is_refused(folder: Path) -> None:
+def test_a_module_that_exits_is_refused(rejects: Rejects, folder: Path) -> None:
     (folder / "leaving.py").write_text("import sys\nsys.exit(5)\n")
-    done = CliRunner().invoke(app, [*WORDS, "leaving:score"])
-    assert (done.exit_code, done.stderr) == (
-        2,
-        "error: the module 'leaving' calls sys.exit(5) when it is imported\n",
-    )
+    rejects("the module 'leaving' calls sys.exit(5)", *WORDS, "leaving:score")
 
 
 # --- programs of their own --------------------------------------------------------------------------------------------

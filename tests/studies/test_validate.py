@@ -1,8 +1,7 @@
-"""The study of the guarantee in small, and the command line."""
+"""The study of the guarantee in small, Figure 1, and their commands."""
 
 import csv
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import bestarm
-from bestarm.cli import app
 from bestarm.studies import figure1, validate
+from bestarm.studies.output import write_csv
 from bestarm.studies.validate import Cell, CellResult, symmetric_laws, wins_tables
+from conftest import Cli, Rejects
 
 GAMES = 200
 PAIRWISE = ("StudentMixture", "Betting")
@@ -48,44 +48,33 @@ def test_the_guarantee_passes_its_study() -> None:
 
 def test_the_study_covers_comparisons_options_and_broken_assumptions() -> None:
     kinds = {(cell.comparison, cell.option, cell.assumption_holds) for cell in grid()}
-    assert kinds >= {
-        ("StudentMixture", "", True),
-        ("StudentMixture", "epsilon", True),
-        ("StudentMixture", "", False),
-        ("Betting", "", True),
-        ("Betting", "epsilon", True),
-        ("Betting", "pool", True),
-        ("LeaderBetting", "", True),
-        ("LeaderBetting", "epsilon", True),
-        ("LeaderBetting", "pool", True),
-        ("SymmetricBetting", "", True),
-        ("SymmetricBetting", "epsilon", True),
-        ("SymmetricBetting", "student=0", True),
-        ("SymmetricBetting", "", False),
-        ("SymmetricBetting", "epsilon", False),
-        ("SymmetricBetting", "student=0", False),
-        ("Wins", "", True),
-        ("Wins", "pool", True),
+    plain = {
+        (name, option, True) for name in ("StudentMixture", "Betting", "LeaderBetting") for option in ("", "epsilon")
     }
+    pools = {(name, "pool", True) for name in ("Betting", "LeaderBetting", "Wins")}
+    symmetric = {
+        ("SymmetricBetting", option, holds) for option in ("", "epsilon", "student=0") for holds in (True, False)
+    }
+    assert kinds >= plain | pools | symmetric | {("StudentMixture", "", False), ("Wins", "", True)}
     whole = list(validate.cells())
     assert {(cell.n_arms, cell.delta) for cell in whole} == {(K, d) for K in (2, 10, 50, 200) for d in (0.1, 0.01)}
     assert all(cell.arms.n_arms == cell.n_arms and cell.algorithm.delta == cell.delta for cell in whole)
 
 
 def test_a_broken_assumption_is_seen_and_kept_out_of_the_verdict() -> None:
-    broken = [result for result in results() if not result.cell.assumption_holds]
+    broken = [result for result in results() if not result.assumption_holds]
     worst = min(broken, key=lambda result: result.p_value)
-    assert worst.error_rate > worst.cell.delta
+    assert worst.error_rate > worst.delta
     assert worst.p_value < 1e-6
-    taken_in = [replace(result, cell=replace(result.cell, assumption_holds=True)) for result in results()]
+    taken_in = [replace(result, assumption_holds=True) for result in results()]
     assert not validate.verdict(taken_in).passed
 
 
 def test_symmetric_bets_err_on_skewed_differences_only() -> None:
     """With the Student part too, although its share of delta is proved for Gaussian differences alone."""
-    mine = [result for result in results() if result.cell.comparison == "SymmetricBetting"]
-    symmetric = [result for result in mine if result.cell.assumption_holds or result.cell.law in symmetric_laws(2, 0.0)]
-    skewed = [result for result in mine if result.cell.law == "discrete: rare large wins"]
+    mine = [result for result in results() if result.comparison == "SymmetricBetting"]
+    symmetric = [result for result in mine if result.assumption_holds or result.law in symmetric_laws(2, 0.0)]
+    skewed = [result for result in mine if result.law == "discrete: rare large wins"]
     assert len(symmetric) > len(symmetric_laws(2, 0.0)) > 0
     assert min(result.p_value for result in symmetric) >= validate.verdict(results()).threshold
     assert len(skewed) == 2
@@ -107,7 +96,7 @@ def test_differences_with_the_best_arm_are_symmetric_about_its_lead(law: str) ->
 
 def test_one_tiny_p_value_is_enough_to_fail() -> None:
     made_up = list(results())
-    place = next(k for k, result in enumerate(made_up) if result.cell.assumption_holds)
+    place = next(k for k, result in enumerate(made_up) if result.assumption_holds)
     made_up[place] = replace(made_up[place], p_value=1e-6)
     verdict = validate.verdict(made_up)
     assert not verdict.passed
@@ -124,7 +113,7 @@ def test_intervals_and_p_values_are_exact() -> None:
     seen = {result.errors: result for result in results()}
     assert len(seen) > 3
     for result in seen.values():
-        test = binomtest(result.errors, result.games, result.cell.delta, alternative="greater")
+        test = binomtest(result.errors, result.games, result.delta, alternative="greater")
         interval = binomtest(result.errors, result.games).proportion_ci(0.95, method="exact")
         assert result.p_value == pytest.approx(test.pvalue, rel=1e-10)
         assert (result.low, result.high) == pytest.approx((interval.low, interval.high), rel=1e-10, abs=1e-12)
@@ -161,28 +150,24 @@ def test_the_designated_arm_of_wins_loses_to_no_other() -> None:
 
 
 def test_the_sharp_rule_is_cheaper_than_the_papers_wherever_both_end() -> None:
-    pairwise = [result for result in results() if result.cell.comparison in PAIRWISE and not result.cell.option]
+    pairwise = [result for result in results() if result.comparison in PAIRWISE and not result.option]
     both = [result for result in pairwise if result.decided == result.paper_decided == 1]
     assert len(both) >= 3
     assert all(result.mean_queries < result.paper_queries for result in both)
 
 
 def test_the_file_has_one_row_a_cell(tmp_path: Path) -> None:
-    validate.write_csv(results(), tmp_path / "validate.csv")
+    write_csv(results(), tmp_path / "validate.csv")
     rows = read(tmp_path / "validate.csv")
     assert [row["law"] for row in rows] == [cell.law for cell in grid()]
     for row, result in zip(rows, results(), strict=True):
         assert int(row["errors"]) == result.errors
         assert float(row["error_rate"]) == result.error_rate
-        assert row["assumption_holds"] == str(result.cell.assumption_holds)
+        assert row["assumption_holds"] == str(result.assumption_holds)
         assert math.isnan(float(row["lower_bound"])) == math.isnan(result.lower_bound)
 
 
 # --- the command line ------------------------------------------------------------------------------------------------
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def said(result: Result) -> str:
@@ -195,11 +180,9 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_validate_prints_both_tables_and_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        validate, "PAPER_GAMES", 2
-    )  # the paper's rule is there for its cost, and takes most of the time
-    result = run("validate", "--games", "20", "--arms", "2", "--output", tmp_path / "new")
+def test_validate_prints_both_tables_and_the_verdict(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validate, "PAPER_GAMES", 2)  # they take most of the time
+    result = cli("validate", "--games", 20, "--arms", 2, "--output", tmp_path / "new")
     assert result.exit_code == 0, result.output
     assert "Cells that meet the assumptions" in said(result)
     assert "Assumption deliberately broken" in said(result)
@@ -207,59 +190,48 @@ def test_validate_prints_both_tables_and_the_verdict(tmp_path: Path, monkeypatch
     assert len(read(tmp_path / "new" / "validate.csv")) == len(list(validate.cells((2,))))
 
 
-def test_a_rejected_guarantee_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = [validate.measure(cell, GAMES, seed) for seed, cell in enumerate(grid()[:2])]
-    bad = [replace(result, p_value=1e-9) for result in measured]
-    monkeypatch.setattr(validate, "cells", lambda *_: grid()[:2])
-    monkeypatch.setattr(validate, "measure", lambda cell, games, seed: bad[grid().index(cell)])
-    result = run("validate", "--arms", "2", "--output", tmp_path)
-    assert result.exit_code == 1
-    assert "the guarantee is REJECTED" in said(result)
+def test_a_rejected_guarantee_is_exit_code_one(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = grid()[:2]
+    bad = [replace(validate.measure(cell, GAMES, seed), p_value=1e-9) for seed, cell in enumerate(cells)]
+    monkeypatch.setattr(validate, "cells", lambda *_: cells)
+    monkeypatch.setattr(validate, "measure", lambda cell, games, seed: bad[cells.index(cell)])
+    result = cli("validate", "--arms", 2, "--output", tmp_path)
+    assert (result.exit_code, "the guarantee is REJECTED" in said(result)) == (1, True)
 
 
-BAD: list[tuple[Sequence[str], str]] = [
-    (("validate", "--games", "0"), "error: --games must be a whole number of at least 1, got 0"),
-    (("validate", "--seed", "-1"), "error: --seed must be a whole number of at least 0, got -1"),
-    (("validate", "--arms", "3"), "error: --arms must be among 2, 10, 50, 200, got 3"),
-    (("demo", "--delta", "2"), "error: --delta must lie strictly between 0 and 1, got 2.0"),
-    (("demo", "--seed", "-1"), "error: --seed must be a whole number of at least 0, got -1"),
-    (("reproduce", "figure1", "--delta", "2"), "error: --delta must lie strictly between 0 and 1, got 2.0"),
-    (("reproduce", "figure1", "--delta", "nan"), "error: --delta must lie strictly between 0 and 1, got nan"),
-    (
-        ("reproduce", "figure1", "--repetitions", "1"),
-        "error: --repetitions must be a whole number of at least 2, got 1",
-    ),
-    (("reproduce", "figure1", "--keep", "0.5"), "error: keep must be a finite number of at least 1, got 0.5"),
-]
+BAD = {
+    "validate --games 0": "--games must be a whole number of at least 1, got 0",
+    "validate --seed -1": "--seed must be a whole number of at least 0, got -1",
+    "validate --arms 3": "--arms must be among 2, 10, 50, 200, got 3",
+    "demo --delta 2": "--delta must lie strictly between 0 and 1, got 2.0",
+    "demo --seed -1": "--seed must be a whole number of at least 0, got -1",
+    "reproduce figure1 --delta 2": "--delta must lie strictly between 0 and 1, got 2.0",
+    "reproduce figure1 --delta nan": "--delta must lie strictly between 0 and 1, got nan",
+    "reproduce figure1 --repetitions 1": "--repetitions must be a whole number of at least 2, got 1",
+    "reproduce figure1 --keep 0.5": "--keep must be a finite number of at least 1, got 0.5",
+}
 
 
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_is_one_sentence_and_exit_code_two(arguments: Sequence[str], message: str, tmp_path: Path) -> None:
-    result = run(*arguments, "--output", tmp_path / "never")
-    assert result.exit_code == 2
-    assert said(result).startswith(message)
-    assert len(said(result)) < 120
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input_is_one_sentence_before_a_folder_is_made(words: str, rejects: Rejects, tmp_path: Path) -> None:
+    rejects(BAD[words], *words.split(), "--output", tmp_path / "never")
     assert not (tmp_path / "never").exists()
 
 
-def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_an_output_that_is_a_file_is_refused(rejects: Rejects, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    result = run("validate", "--games", "5", "--arms", "2", "--output", tmp_path / "taken")
-    assert result.exit_code == 2
-    assert said(result).startswith("error:")
-    assert "taken" in "".join(said(result).split())
+    rejects("taken", "validate", "--games", 5, "--arms", 2, "--output", tmp_path / "taken")
 
 
-def test_figure1_writes_its_files(tmp_path: Path) -> None:
+# --- Figure 1 ---------------------------------------------------------------------------------------------------------
+
+
+def test_figure1_writes_its_files(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "figures"
-    result = run("reproduce", "figure1", "--repetitions", "2", "--side", "left", "--sharp", "--output", out)
+    result = cli("reproduce", "figure1", "--repetitions", 2, "--side", "left", "--sharp", "--output", out)
     assert result.exit_code == 0, result.output
-    rows = read(out / "figure1.csv")
-    players = figure1.algorithms(0.1, sharp=True)
-    assert {row["algorithm"] for row in rows} == set(players)
-    assert {"Student mixture", "Symmetric bets"} <= set(players)
-    assert len(rows) == 4 * len(players)
-    assert {row["side"] for row in rows} == {"left"}
+    rows, players = read(out / "figure1.csv"), figure1.algorithms(0.1, sharp=True)
+    assert [(row["side"], row["algorithm"]) for row in rows] == [("left", name) for name in players] * 4
     queries = {(row["algorithm"], row["value"]): float(row["mean_queries"]) for row in rows}
     for value in ("0.0", "0.5", "0.7", "0.9"):
         assert queries["Student mixture", value] < queries["Pairwise-BAI", value]
@@ -268,6 +240,26 @@ def test_figure1_writes_its_files(tmp_path: Path) -> None:
     assert "claims" in said(result)
 
 
-def test_version() -> None:
-    result = run("--version")
-    assert (result.exit_code, said(result)) == (0, f"bestarm {bestarm.__version__}")
+def bars() -> list[figure1.Bar]:
+    """Bars in two scenarios of each side: 1000 queries, and half as many of Pairwise-BAI in the second."""
+    sides: tuple[figure1.Side, ...] = ("left", "right")
+    return [
+        figure1.Bar(side, "value", value, name, 1000.0 / (1 + value * name.startswith("Pairwise")), 1.0, 0.0, 9, 5.0)
+        for side in sides
+        for value in (0.0, 1.0)
+        for name in figure1.algorithms(0.1)
+    ]
+
+
+def test_claims_of_the_paper_are_judged_by_the_bars() -> None:
+    worse = [replace(bar, mean_queries=bar.mean_queries * (1 + (bar.algorithm[-1] == "+"))) for bar in bars()]
+    assert [claim.held for claim in figure1.claims(worse)] == [True, True, True, True]
+    assert [claim.held for claim in figure1.claims(bars())] == [True, True, False, True]
+    flat = [replace(bar, mean_queries=500.0) for bar in worse]
+    assert [claim.held for claim in figure1.claims(flat)] == [False, False, False, True]
+    moved = [replace(bar, mean_queries=bar.mean_queries * (1 + (bar.algorithm == "LUCB") * bar.value)) for bar in worse]
+    assert [claim.held for claim in figure1.claims(moved)] == [True, True, True, False]
+    right = [bar for bar in worse if bar.side == "right"]
+    assert [claim.held for claim in figure1.claims(right)] == [True, True]
+    assert figure1.verdict(figure1.claims(worse)).startswith("All 4 qualitative claims")
+    assert figure1.verdict(figure1.claims(moved)).startswith("3 of 4 qualitative claims held; not held: the three")

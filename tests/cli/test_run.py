@@ -1,0 +1,474 @@
+"""`bestarm run`, `show`, `resume` and `demo`: races as from Python, exit codes, and one line for bad input."""
+
+import json
+import math
+import sqlite3
+import subprocess
+import sys
+import sysconfig
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+import bestarm
+from bestarm.cli.options import items_file
+from bestarm.record.sqlite import read_store
+from bestarm.studies import demo as compressors
+from cli.conftest import Unchanged
+from conftest import Cli, Rejects
+
+MODULE = """
+import os, signal
+
+LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.9, "[bold]": 0.9, ":dog:": 0.2}
+not_a_function = 3
+calls = 0
+
+def score(arm, item):
+    return LEVEL[arm] + (len(item) - 4) / 100
+
+def noted(arm, item):
+    with open("noted.txt", "a") as file:
+        file.write(f"{arm} {item}\\n")
+    return score(arm, item)
+
+def of_seed(arm, seed):
+    return LEVEL[arm] + seed % 7 / 100
+
+def jointly(arms, item):
+    return {arm: score(arm, item) for arm in arms}
+
+def one(arm):
+    return 0.5
+
+def three(arm, item, more):
+    return 0.5
+
+async def awaited(arm, item):
+    return score(arm, item)
+
+def broken(arm, item):
+    raise ValueError(f"no licence for {arm}")
+
+def broken_high(arm, item):
+    if arm == "high":
+        raise ValueError("no licence")
+    return score(arm, item)
+
+def interrupted(arm, item):
+    global calls
+    calls += 1
+    if calls == 40:
+        os.kill(os.getpid(), signal.SIGINT)
+    return 0.5 + (len(item) - 4) / 100
+
+def dying(arm, item):
+    os._exit(5)
+"""
+LINES = [f"{k:03}{'x' * (k % 5)}" for k in range(400)]
+
+
+@pytest.fixture(autouse=True)
+def _files(folder: Path) -> None:
+    """A module to race, and its items."""
+    (folder / "bench.py").write_text(MODULE, encoding="utf-8")
+    (folder / "items.txt").write_text("\n".join([*LINES, "", "  "]) + "\n", encoding="utf-8")
+
+
+USUAL = ["--items", "items.txt", "--bounds", "0,1", "--quiet"]
+
+
+@pytest.fixture
+def run(cli: Cli) -> Cli:
+    """`bestarm run` with the usual words, and more."""
+
+    def call(*words: Any, function: str = "bench:score", arms: str = "low, mid,high") -> Result:
+        return cli("run", function, "--arms", arms, *USUAL, *words)
+
+    return call
+
+
+def process(*words: Any) -> subprocess.CompletedProcess[str]:
+    """A command as a program of its own."""
+    program = [sys.executable, "-m", "bestarm", *map(str, words)]
+    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603
+
+
+def in_python(function: str = "score", **more: Any) -> bestarm.RaceResult[Any]:
+    """The race of `run`, as a call."""
+    names: dict[str, Any] = {}
+    exec(MODULE, names)  # noqa: S102
+    settings: dict[str, Any] = {"bounds": (0, 1), "progress": False}
+    return bestarm.race(names[function], arms=["low", "mid", "high"], items=LINES, **settings | more)
+
+
+def words_of(text: str) -> list[str]:
+    """A printed text without its line breaks and frames."""
+    return text.replace("│", " ").split()
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_run_prints_verdict_cost_and_table(run: Cli) -> None:
+    ended, expected = run("--delta", "0.01"), in_python(delta=0.01)
+    assert (ended.exit_code, ended.stderr, expected.best) == (0, "", "high")
+    assert words_of(ended.stdout) == words_of(str(expected))
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ("", {}),
+        ("--delta 0.01 --seed 7", {"delta": 0.01, "seed": 7}),
+        ("--lower-is-better --epsilon 0.4", {"lower_is_better": True, "epsilon": 0.4}),
+        ("--indifference-zone 0.1 --rounds-in-flight 3", {"indifference_zone": 0.1, "rounds_in_flight": 3}),
+        ("--max-evaluations 20 --retries 2 --on-error worst", {"max_evaluations": 20, "on_error": "worst"}),
+    ],
+)
+def test_json_is_that_of_the_same_call_from_python(run: Cli, words: str, settings: dict[str, Any]) -> None:
+    ended, expected = run("--json", *words.split()), in_python(**settings)
+    assert (ended.stdout, ended.stderr) == (expected.to_json() + "\n", "")
+    assert ended.exit_code == (3 if "max_evaluations" in settings else 0)
+
+
+def test_functions_of_other_kinds_and_races_without_items(cli: Cli, run: Cli) -> None:
+    assert json.loads(run("--json", "--jointly", function="bench:jointly").stdout)["best"] == "high"
+    assert json.loads(run("--json", function="bench:awaited").stdout)["settings"]["rounds_in_flight"] == 4
+    result = json.loads(cli("run", "bench:of_seed", "--arms", "low,high", "--json", "--quiet").stdout)
+    assert (result["settings"]["items"], result["best"]) == ("seeds", "high")
+
+
+def test_names_are_printed_as_they_are(run: Cli) -> None:
+    ended = run(arms="[bold],:dog:")
+    assert ended.stdout.startswith("[bold] is the best on these 400 items")
+    rows = [line.split() for line in ended.stdout.splitlines()[-3:] if line.strip()]
+    assert [row[0] for row in rows] == ["[bold]", ":dog:"]
+    assert rows[1][-1] == "[bold]"
+
+
+# --- exit codes -------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_evaluation_ends_with_4_and_names_arm_and_item(run: Cli) -> None:
+    ended = run(function="bench:broken")
+    assert (ended.exit_code, ended.stdout) == (4, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("error: evaluate('low', '")
+    assert line.endswith("ValueError: no licence for low")
+    ended = run("--on-error", "disqualify", "--json", function="bench:broken_high")
+    assert (ended.exit_code, json.loads(ended.stdout)["best"]) == (0, "mid")
+
+
+def test_a_budget_or_items_that_run_out_end_with_3(cli: Cli, run: Cli) -> None:
+    ended = run("--max-evaluations", 10, "--json")
+    assert (ended.exit_code, json.loads(ended.stdout)["reason"]) == (3, "budget")
+    bestarm.race(lambda arm, item: 0.5, arms=["low", "high"], items=iter("abc"), store="race.sqlite", progress=False)
+    ended = cli("show", "race.sqlite", "--json")
+    assert (ended.exit_code, json.loads(ended.stdout)["reason"]) == (3, "ran out of items")
+    assert cli("show", "race.sqlite").stdout.startswith('No answer: the items ran out. "low" leads.')
+
+
+def test_ctrl_c_ends_with_130_and_what_is_known(cli: Cli) -> None:
+    words = ["--items", "items.txt", "--store", "race.sqlite", "--json"]
+    ended = process("run", "bench:interrupted", "--arms", "low,mid", *words)
+    assert (ended.returncode, ended.stderr) == (130, "to continue: bestarm resume race.sqlite\n")
+    result = json.loads(ended.stdout)
+    assert (result["reason"], result["n_rounds"], result["n_evaluations"]) == ("interrupted", 19, 40)
+    shown = cli("show", "race.sqlite", "--json")
+    assert (shown.exit_code, json.loads(shown.stdout)["reason"]) == (3, "running")
+    assert json.loads(shown.stdout)["arms"] == result["arms"]
+
+
+@pytest.mark.parametrize("function", ["score", "dying"])
+def test_workers_are_processes_and_change_nothing_but_rounds_in_flight(function: str) -> None:
+    words = ["--arms", "low,mid,high", "--items", "items.txt", "--bounds", "0,1", "--workers", 2, "--json"]
+    ended = process("run", f"bench:{function}", *words)
+    if function == "dying":
+        assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (4, "", 1)
+        assert ended.stderr.startswith("error: the executor broke down while it evaluated round ")
+    else:
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert ended.stdout == in_python(rounds_in_flight=4).to_json() + "\n"
+
+
+# --- races on disk ----------------------------------------------------------------------------------------------------
+
+
+def test_a_stored_race_is_shown_and_resumed_to_the_same_end(
+    cli: Cli, run: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, unchanged: Unchanged
+) -> None:
+    first = run("--store", "race.sqlite", "--max-evaluations", 20, "--json", function="bench:noted")
+    assert first.exit_code == 3
+    with unchanged():
+        shown = cli("show", "race.sqlite", "--json")
+        assert (shown.exit_code, shown.stdout) == (3, first.stdout)
+        assert cli("show", "race.sqlite").stdout.startswith("No answer: the budget ran out.")
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    same = cli("resume", "../race.sqlite", "--yes", "--json", "--quiet")
+    assert (same.exit_code, same.stdout) == (3, first.stdout)
+    monkeypatch.chdir(folder)
+    expected = in_python(max_evaluations=3000)
+    for _ in range(2):  # the second time nothing is left to do
+        resumed = cli("resume", "race.sqlite", "--yes", "--max-evaluations", 3000, "--json", "--quiet")
+        assert (resumed.exit_code, resumed.stdout) == (0, expected.to_json() + "\n")
+        lines = Path("noted.txt").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == len(set(lines)) == expected.n_evaluations  # nothing was evaluated twice
+
+
+def test_the_same_command_continues_its_store(run: Cli, rejects: Rejects) -> None:
+    run("--store", "race.sqlite", "--max-evaluations", 20)
+    ended = run("--store", "race.sqlite", "--json")
+    assert (ended.exit_code, ended.stdout) == (0, in_python().to_json() + "\n")
+    again = ["run", "bench:score", *USUAL, "--store", "race.sqlite"]
+    changed = "delta was 0.05 when the race began and is 0.2 now"
+    rejects(changed, *again, "--arms", "low,mid,high", "--delta", 0.2)
+    rejects("the same arms", *again, "--arms", "low,high")
+
+
+def test_a_race_made_in_python_is_shown_and_not_resumed(cli: Cli, rejects: Rejects) -> None:
+    expected = in_python(store="race.sqlite", max_evaluations=20)
+    assert cli("show", "race.sqlite", "--json").stdout == expected.to_json() + "\n"
+    rejects("was started from Python", "resume", "race.sqlite")
+
+
+def test_a_race_is_not_resumed_on_other_items_or_without_its_function(run: Cli, rejects: Rejects, folder: Path) -> None:
+    run("--store", "race.sqlite", "--max-evaluations", 20)
+    before, resume = read_store("race.sqlite"), ["resume", "race.sqlite", "--yes"]
+    (folder / "items.txt").write_text("\n".join([*LINES[:-1], "other"]), encoding="utf-8")
+    rejects("the items are not the same", *resume)
+    (folder / "items.txt").unlink()
+    rejects("items.txt", *resume)
+    (folder / "bench.py").unlink()
+    sys.modules.pop("bench")
+    rejects("there is no module 'bench'", *resume)
+    assert read_store("race.sqlite") == before
+
+
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_demo(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    names = "bisect codeop contextvars genericpath keyword linecache queue struct"
+    files = [f"{name}.py" for name in names.split()]
+    monkeypatch.setattr("bestarm.studies.demo.source_files", lambda: files)
+    return files
+
+
+def test_the_files_of_the_demo_are_sources_that_are_not_empty(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("b.py", "a/z.py", "a/empty.py", "site-packages/other.py", "a/data.txt"):
+        (folder / "lib" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "lib" / name).write_text("" if "empty" in name else "x = 1\n", encoding="utf-8")
+    monkeypatch.setattr(compressors, "library", lambda: folder / "lib")
+    assert compressors.source_files() == ["a/z.py", "b.py"]
+    assert {compressors.bytes_saved(name, "b.py") for name in compressors.COMPRESSORS} == {0.0}  # all grow
+
+
+def test_the_demo_writes_a_store_and_a_picture_and_continues(
+    small_demo: list[str], cli: Cli, rejects: Rejects, folder: Path
+) -> None:
+    ended = cli("demo", "--output", "out/demo", "--quiet")
+    result = bestarm.load_result("out/demo/race.sqlite")
+    assert (ended.exit_code, words_of(ended.stdout)) == (0, words_of(str(result)))
+    assert ended.stderr.splitlines() == [
+        "Wrote out/demo/race.sqlite and out/demo/race.png.",
+        "Wrote out/demo/report.html.",
+    ]
+    assert (folder / "out" / "demo" / "race.png").read_bytes().startswith(b"\x89PNG")
+    again = cli("demo", "--output", "out/demo")
+    assert again.stderr.startswith("Which of 8 compressors saves most on the 8 source files")
+    assert "A race is saved already: it continues where it stopped." in again.stderr
+    assert bestarm.load_result("out/demo/race.sqlite").to_json() == result.to_json()
+    for words in ("demo --output out/demo", "resume out/demo/race.sqlite", "show out/demo/race.sqlite"):
+        assert cli(*words.split(), "--json").stdout == result.to_json() + "\n"
+    rejects("seed was 0 when the race began and is 1 now", "demo", "--output", "out/demo", "--quiet", "--seed", 1)
+
+
+def test_the_scores_of_the_demo_are_shares_of_bytes_saved(small_demo: list[str], cli: Cli) -> None:
+    cli("demo", "--output", "out", "--quiet", "--delta", "0.2")
+    result = bestarm.load_result("out/race.sqlite")
+    assert set(result.items) <= set(small_demo)
+    for item, scores in zip(result.items, result.scores, strict=True):
+        data = Path(sysconfig.get_path("stdlib"), str(item)).read_bytes()
+        for arm, score in zip(result.arms, scores.tolist(), strict=True):
+            packed = compressors.COMPRESSORS[arm](data)
+            assert math.isnan(score) or score == max(0.0, 1 - len(packed) / len(data))
+
+
+def test_a_demo_that_was_interrupted_is_resumed_within_a_new_limit(
+    small_demo: list[str], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, evaluate = iter(range(20)), compressors.bytes_saved
+
+    def interrupted(compressor: str, file: str) -> float:
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return evaluate(compressor, file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compressors, "bytes_saved", interrupted)
+        assert cli("demo", "--output", "out", "--quiet", "--json").exit_code == 130
+    limited = cli("resume", "out/race.sqlite", "--max-evaluations", 40, "--quiet", "--json")
+    assert (limited.exit_code, json.loads(limited.stdout)["reason"]) == (3, "budget")
+    assert json.loads(limited.stdout)["n_evaluations"] <= 40
+
+
+# --- what is typed, and what goes where -------------------------------------------------------------------------------
+
+
+def test_items_come_from_standard_input_too(cli: Cli) -> None:
+    words = ["run", "bench:score", "--arms", "low,mid,high", "--items", "-", "--bounds", "0,1", "--json"]
+    lines = "\n".join(LINES)
+    assert cli(*words, input=lines).stdout == in_python().to_json() + "\n"
+    assert cli(*words, "--store", "race.sqlite", "--max-evaluations", "9", input=lines).exit_code == 3
+    more = ["resume", "race.sqlite", "--yes", "--max-evaluations", "5000", "--json"]
+    other = cli(*more, input="other\nitems")
+    assert (other.exit_code, "items" in other.stderr) == (2, True)
+    resumed = cli(*more, input=lines)
+    assert (resumed.exit_code, json.loads(resumed.stdout)["best"]) == (0, "high")
+
+
+def test_somebody_at_a_terminal_is_told_that_items_are_awaited(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    assert (items_file(Path("-")), items_file(None)) == ("-", None)
+    assert items_file(Path("x.txt")) == str(Path("x.txt").resolve())
+    assert capsys.readouterr().err == "reading the items from the terminal, one per line; end with Ctrl-D\n"
+
+
+def test_a_warning_is_one_line_without_a_place_in_python(cli: Cli, folder: Path) -> None:
+    code = "import random\ndef flip(arm, item):\n    return float(random.Random(arm + item).random() < float(arm))\n"
+    (folder / "coins.py").write_text(code, encoding="utf-8")
+    words = ["--arms", "0.3,0.6", "--items", "items.txt", "--delta", "1e-30", "--store", "race.sqlite"]
+    ended = cli("run", "coins:flip", *words)
+    early, late = (line for line in ended.stderr.splitlines() if not line.startswith("to continue: "))
+    assert early.startswith("warning: the scores of the first 50 rounds take at most 10 distinct values")
+    assert late.startswith("warning: the differences between 0.3 and 0.6 take only 3 distinct values (up to round ")
+    shown = cli("show", "race.sqlite")
+    assert (shown.stderr, shown.stdout) == ("", ended.stdout)
+    assert "Warning: the differences between 0.3 and 0.6 take only 3" in " ".join(words_of(shown.stdout))
+    assert json.loads(cli("show", "race.sqlite", "--json").stdout)["warnings"] != []
+
+
+def test_python_dash_m_is_the_command() -> None:
+    assert process("--version").stdout == f"bestarm {bestarm.__version__}\n"
+    usage = process("-h").stdout
+    panels = [line for line in usage.splitlines() if line.startswith("╭")]
+    assert [panel.split()[1] for panel in panels] == ["Options", "Race", "Saved", "Research"]
+    assert "Usage: bestarm " in usage
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--on-error ignore", "'raise', 'worst', 'disqualify'"),
+        ("--arms", "requires an argument"),
+        ("--max-queries 9", "No such option"),
+        ("--delta small", "--delta"),
+    ],
+)
+def test_what_is_no_choice_or_no_option_ends_with_2(run: Cli, words: str, said: str) -> None:
+    ended = run(*words.split())
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert said in " ".join(words_of(ended.stderr))
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+# The words after the usual ones, and what the line that refuses them names: an option as it is typed, a file, a value.
+BAD_RUNS = {
+    "bench": "module:function, got 'bench'",
+    ":score": "module:function, got ':score'",
+    "unwritten:score": "there is no module 'unwritten' in ",
+    "bench:scores": "the module 'bench' has no function 'scores'",
+    "bench::dog:": "the module 'bench' has no function ':dog:'",
+    "bench:not_a_function": "evaluate must be a function of (arm, item), got 3",
+    "bench:one": "signature is one(arm)",
+    "bench:three": "signature is three(arm, item, more)",
+    "faulty:score": "faulty",
+    "--arms=": "arm 0 is ''",
+    "--arms low,,high": "arm 1 is ''",
+    "--arms low": "at least two arms",
+    "--arms low,high,low": "'low' appears more than once",
+    "--items absent.txt": "absent.txt",
+    "--items .": "is a folder",
+    "--items latin.txt": "latin.txt",
+    "--items empty.txt": "at least two items, got 0",
+    "--items one.txt": "at least two items, got 1",
+    "--bounds 0": "--bounds must be two numbers as low,high (such as 0,1), got '0'",
+    "--bounds 0,1,2": "--bounds must be two numbers as low,high (such as 0,1), got '0,1,2'",
+    "--bounds low,high": "--bounds must be two numbers as low,high (such as 0,1), got 'low,high'",
+    "--bounds 1,0": "--bounds must be two finite numbers, the lower one first, got (1.0, 0.0)",
+    "--delta 0": "--delta must lie strictly between 0 and 1, got 0.0",
+    "--delta 1": "--delta must lie strictly between 0 and 1, got 1.0",
+    "--delta 2": "--delta must lie strictly between 0 and 1, got 2.0",
+    "--epsilon -0.1": "--epsilon must be a finite number of at least 0, got -0.1",
+    "--indifference-zone inf": "--indifference-zone must be a finite number of at least 0, got inf",
+    "--max-evaluations 2": "evaluations must allow for one round of all 3 arms, got 2",
+    "--workers 0": "--workers must be a whole number of at least 1, got 0",
+    "--retries -1": "--retries must be a whole number of at least 0, got -1",
+    "--rounds-in-flight 0": "--rounds-in-flight must be a whole number of at least 1, got 0",
+    "--seed -1": "--seed must be a whole number of at least 0, got -1",
+    "bench:awaited --workers 2": "an async evaluate",
+    "--store absent/race.sqlite": "it is in a folder that does not exist",
+    "--store .": "it is a folder",
+    f"--report {'x' * 5000}": "x cannot be used: File name too long",
+    "--store items.txt": "is not a race of bestarm",
+    "--store other.sqlite": "is a database, but not a race of bestarm",
+}
+
+
+def write_bad_files(folder: Path) -> None:
+    (folder / "faulty.py").write_text("def score(arm, item:\n    return 1\n", encoding="utf-8")
+    (folder / "empty.txt").write_text("\n \n", encoding="utf-8")
+    (folder / "one.txt").write_text("alone\n", encoding="utf-8")
+    (folder / "latin.txt").write_bytes("caf\xe9\nth\xe9\n".encode("latin-1"))
+    with closing(sqlite3.connect(folder / "other.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE mine (x)")
+
+
+@pytest.mark.parametrize("words", BAD_RUNS, ids=lambda words: words[:40])
+def test_bad_input_is_refused_before_anything_is_evaluated(
+    words: str, rejects: Rejects, folder: Path, unchanged: Unchanged
+) -> None:
+    write_bad_files(folder)
+    usual = ["--arms", "low,mid,high", "--items", "items.txt", "--bounds", "0,1", "--store", "race.sqlite"]
+    function = ["bench:noted"] if words.startswith("--") else []
+    with unchanged():
+        rejects(BAD_RUNS[words], "run", *usual, *function, *words.split())
+
+
+def test_worst_needs_bounds(rejects: Rejects) -> None:
+    rejects("worst", "run", "bench:score", "--arms", "a,b", "--items", "items.txt", "--on-error", "worst")
+
+
+@pytest.mark.parametrize("command", ["show", "resume"])
+def test_files_that_hold_no_race_are_neither_shown_nor_resumed(
+    command: str, rejects: Rejects, folder: Path, unchanged: Unchanged
+) -> None:
+    write_bad_files(folder)
+    (folder / "nothing.sqlite").touch()
+    said = {
+        "absent.sqlite": "there is no race in absent.sqlite: the file does not exist",
+        "items.txt": "items.txt is not a race of bestarm",
+        "other.sqlite": "other.sqlite is a database, but not a race of bestarm",
+        "nothing.sqlite": "there is no race in nothing.sqlite: the file is empty",
+    }
+    with unchanged():
+        for file, named in said.items():
+            rejects(named, command, file)
+
+
+def test_real_processes_refuse_in_one_line_too(rejects: Rejects) -> None:
+    for words in ("resume absent.sqlite", "run bench:one --arms a,b --store race.sqlite"):
+        ended = process(*words.split())
+        assert (ended.returncode, ended.stdout, len(ended.stderr.splitlines())) == (2, "", 1)
+    assert not Path("race.sqlite").exists()
+    rejects("items.txt", "demo", "--output", "items.txt")
