@@ -191,7 +191,7 @@ functions = [found.data["dispatcher"].py_func for _, found in recorder.buffer if
 print(*(one.__name__ for one in functions if "bestarm" in one.__module__))
 print(sum("bestarm" not in one.__module__ for one in functions))
 """
-UNUSED = {"_settle_wins", "_most_beaten_by", "_leader_near", "_renew_bets", "log_wealth", "quick_log_wealth"}
+UNUSED = {"_settle_wins", "_most_beaten_by", "_leader_near", "_renew_bets", "log_wealth"}
 
 
 @pytest.mark.parametrize("comparison", ["Betting", "LeaderBetting"])

@@ -16,7 +16,7 @@ from bestarm.comparisons import LeaderBetting, Portfolio
 from bestarm.comparisons.leader_betting import LeaderEvidence
 from bestarm.comparisons.wealth import CAP, Mixture, mixture
 from bestarm.kernels import board
-from bestarm.kernels.bets import log_wealth, quick_log_wealth
+from bestarm.kernels.bets import log_wealth
 from bestarm.kernels.boundaries import lucb, race_intervals, race_pairs
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.rounds import affine, all_within
@@ -76,14 +76,6 @@ def test_a_mean_that_a_pool_cannot_have_any_more_is_ruled_out() -> None:
         log_wealth(best, 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) < math.inf
     )  # the last may be -1, and one before it
     assert log_wealth(np.ones(4), 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) == math.inf
-
-
-@pytest.mark.parametrize(("nu", "pool"), [(0.0, 0), (-0.1, 0), (0.05, 150), (-0.9, 105), (-1.0, 0)])
-def test_the_quick_wealth_is_the_wealth(nu: float, pool: int) -> None:
-    differences = np.random.default_rng(3).uniform(-0.5, 0.7, 100)
-    bets = mixture(np.array([0.9, 0.2]), np.array([0.3, 0.7]), 0.2, 100)
-    exact = log_wealth(differences, nu, pool, bets, CAP)
-    assert quick_log_wealth(differences, nu, pool, bets, CAP) == pytest.approx(exact, rel=1e-10)
 
 
 def test_against_the_smallest_mean_there_is_nothing_to_lose() -> None:

@@ -561,19 +561,6 @@ def test_it_takes_a_sixth_fewer_queries_than_bets_on_pairs() -> None:
     assert of_leaders < 5 / 6 * of_pairs
 
 
-@pytest.mark.parametrize("pool", [None, 400])
-def test_what_would_have_been_needed_on_different_items_is_close_to_what_is(pool: int | None) -> None:
-    rng, rounds = np.random.default_rng(2), []
-    for _ in range(40):
-        game = started(LeaderBetting(pool=pool), 2)
-        game.play((rng.random((400, 2)) < [0.5, 0.75]).astype(np.float64))
-        rounds.append(game.n_rounds)
-    ahead, behind = (np.arange(100) < 75).astype(np.float64), (np.arange(100) < 50).astype(np.float64)
-    expected = started(LeaderBetting(pool=pool), 2).rounds_apart(ahead, behind)
-    assert expected is not None
-    assert 0.7 < expected / np.mean(rounds) < 1.4
-
-
 def test_a_tiny_lead_is_found() -> None:
     """Every lead is, because the bets shrink; the smallest fixed one would lose here."""
     heads = np.random.default_rng(0).random(200_000) < 0.504

@@ -390,7 +390,7 @@ def slow_correlation(both: Table) -> float:
     [{}, {"bounds": None, "comparison": StudentMixture()}, {"lower_is_better": True}, {"epsilon": 0.05}],
     ids=str,
 )
-def test_correlations_are_those_of_a_slow_reference_and_the_page_says_what_pairing_was_worth(
+def test_correlations_are_those_of_a_slow_reference_and_the_page_shows_them(
     more: dict[str, Any],
 ) -> None:
     result = recorded(mixed(), **more)
@@ -398,14 +398,9 @@ def test_correlations_are_those_of_a_slow_reference_and_the_page_says_what_pairi
     slow = np.array([[1.0 if i == j else slow_correlation(shared(result, i, j)) for j in range(5)] for i in range(5)])
     np.testing.assert_allclose(found.correlation, slow, rtol=1e-9)
     assert np.isnan(slow[2]).sum() == 4
-    assert found.with_pairing == result.n_evaluations
-    assert found.at_least == (result.reason == "ran out of items")
     (said,) = (text_of(node) for node in tree.iter("p") if "The median correlation" in text_of(node))
     median = statistics.median(value for value in slow[np.tril_indices(5, -1)] if not math.isnan(value))
     assert near(said.split("over all pairs of arms, is ")[1].split()[0].rstrip("."), median, 2)
-    assert f"The {result.n_evaluations:,} evaluations that counted were made on the same items; with different" in said
-    assert f"would have needed {'at least' if found.at_least else 'about'} {found.without:,.0f} (" in said
-    assert near(said.split("(")[1].split()[0], found.without / result.n_evaluations, 2)
     assert len(list(page_of("200 arms").iter("rect"))) == 24**2
     assert len(list(page_of("tied").iter("rect"))) == 0  # nothing varies
     for rect in list(tree.iter("svg"))[1].iter("rect"):
@@ -421,7 +416,6 @@ def test_correlations_are_those_of_a_slow_reference_and_the_page_says_what_pairi
 def test_correlations_do_not_depend_on_the_unit_of_the_scores(size: float) -> None:
     found, usual = (pairing(recorded(unit * mixed(), bounds=None, comparison=StudentMixture())) for unit in (size, 1.0))
     np.testing.assert_allclose(found.correlation, usual.correlation, rtol=1e-9)
-    assert found.without == pytest.approx(usual.without, rel=1e-6)
 
 
 def test_a_warning_about_the_data_is_not_repeated_by_the_page() -> None:

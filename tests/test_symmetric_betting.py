@@ -466,17 +466,3 @@ def test_a_race_says_what_it_rests_on(tmp_path: Any) -> None:
     assert "if the differences are symmetric about their means" in " ".join(guarantee(result))
     again = bestarm.load_result(tmp_path / "race.db")
     assert (again.verdict, again.records) == (result.verdict, result.records)
-
-
-@pytest.mark.parametrize("comparison", [SymmetricBetting(), ALONE])
-def test_what_would_have_been_needed_on_different_items_is_close_to_what_is(comparison: SymmetricBetting) -> None:
-    """Independent arms have nothing to gain from the same items."""
-    rng, lead = np.random.default_rng(6), 0.3
-    taken, expected = [], []
-    for _ in range(60):
-        rows = rng.normal([lead, 0.0], 1.0, (3000, 2))
-        game = start(2, comparison)
-        game.play(rows)
-        taken.append(game.n_rounds)
-        expected.append(game.rounds_apart(rows[:, 0], rows[:, 1]) or math.nan)
-    assert np.mean(taken) == pytest.approx(np.mean(expected), rel=0.25)

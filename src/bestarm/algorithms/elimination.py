@@ -144,10 +144,6 @@ class EliminationGame(Game):
         seen = self.evidence.lead(check_arm(a, self.n_arms), check_arm(b, self.n_arms))
         return super().lead_seen(a, b) if seen is None else seen
 
-    def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:
-        """In which round an arm would be out if the two arms had these rewards, but on items of their own."""
-        return self.evidence.rounds_apart(ahead, behind, shift)
-
     @property
     def no_disqualification(self) -> str | None:
         """Why an arm cannot be taken out of the game; None where it can."""

@@ -300,10 +300,6 @@ class Game:
         """
         return None
 
-    def rounds_apart(self, ahead: Rewards, behind: Rewards, shift: float = 0.0) -> float | None:
-        """In which round an arm would be out if the two had these rewards on items of their own; None if unknown."""
-        return None
-
     @property
     def finished(self) -> bool:
         """Whether the game has ended; `reason` says why."""

@@ -1,7 +1,7 @@
 """Bets on the differences of pairs, on portfolios of them, and on their signs."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
@@ -9,13 +9,15 @@ import numpy as np
 
 from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, items_assumption
-from bestarm.comparisons.wealth import CAP, MARGIN, RESERVE, WealthEvidence, last_not_below, mixture
+from bestarm.comparisons.wealth import CAP, RESERVE, WealthEvidence, mixture
 from bestarm.kernels.wealth_state import Folio, new_folio
 from bestarm.values import shortest_call
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
 # by benchmarks/betting_grid.py. Smaller bets sleep until they can matter.
 BETS = tuple(0.95 * 0.5**k for k in range(8))
+HUGE = 1e9  # a logarithm of wealth that a root finder can work with, in place of infinity
+ROOT_WIDTH = 1e-12  # of the range of rewards: how precisely bounds are known
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,22 +108,28 @@ class Betting:
     def lower_bound(
         self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], log_threshold: float, most: float = math.inf
     ) -> float:
-        """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``, by bisection.
+        """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``.
 
         The wealth decreases in ``nu``; the bounds of the rewards limit the answer, and so does ``most``.
         """
-        from bestarm.kernels.bets import log_wealth, quick_log_wealth
+        from scipy.optimize import brentq
+
+        from bestarm.kernels.bets import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
         bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
 
-        def beyond(kernel: Callable[..., float]) -> Callable[[float], float]:
-            return lambda nu: float(kernel(scaled, nu * self.scale, self.pool or 0, bets, CAP)) - log_threshold
+        def beyond(nu: float) -> float:
+            log_ratio = float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP)) - log_threshold
+            return min(max(log_ratio, -HUGE), HUGE)
 
         end = 1.0 / self.scale
-        if most < end and beyond(quick_log_wealth)(most) > MARGIN:
-            return most
-        return last_not_below(beyond(log_wealth), beyond(quick_log_wealth), -end, end, 1e-12 / self.scale)
+        if beyond(-end) <= 0.0:
+            return -end
+        high = min(most, end)
+        if beyond(high) >= 0.0:
+            return high
+        return float(brentq(beyond, -end, high, xtol=ROOT_WIDTH / self.scale))
 
 
 class PortfolioEvidence(WealthEvidence):

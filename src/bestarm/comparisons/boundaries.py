@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.checks import check_choice, check_count, finite_tuple, normalised_weights, refuse_first
-from bestarm.comparisons.evidence import GAUSSIAN, TRIED, Evidence, Goal, Role, bounded, first_round, shared_rounds
+from bestarm.comparisons.evidence import GAUSSIAN, Evidence, Goal, Role, bounded, shared_rounds
 from bestarm.kernels.board import ENDED, QUERIED, ROUNDS, PairRule, Thresholds
 from bestarm.values import shortest_call
 
@@ -166,13 +166,6 @@ class PairEvidence(BoundaryEvidence):
             return -np.inf
         lead, square = self._lead_and_square(a, b)
         return float(lead - slopes[0] * np.sqrt(square / (n - 1)) - offsets[0])
-
-    def rounds_apart(self, ahead: Array, behind: Array, shift: float) -> float:
-        """In which round the boundary would be crossed, with the lead seen and the variance of different items."""
-        slopes, offsets = self._boundary.boundary(TRIED, self.board.arms.size, self._delta)
-        sd = np.sqrt(np.var(ahead, ddof=1) + np.var(behind, ddof=1))
-        radius = np.where(np.isfinite(slopes), slopes, 0.0) * sd + offsets
-        return first_round(np.isfinite(slopes) & (ahead.mean() - behind.mean() + shift > radius))
 
     def _lead_and_square(self, a: int, b: int) -> tuple[float, float]:
         """``mean_a - mean_b`` over the rounds shared, and the centred sum of squares of the difference."""

@@ -13,8 +13,6 @@ from bestarm.text import described
 
 Role = Literal["pairs", "combinations"]
 Criterion = Literal["mean", "wins"]
-LONGEST = 10**7  # rounds that are imagined
-TRIED = np.unique(np.geomspace(1, LONGEST, 800).round())  # rounds in which a test is imagined to cross
 
 
 class Goal(NamedTuple):
@@ -72,14 +70,6 @@ class Evidence(ABC):
         known = [bound for bound in bounds if bound is not None]
         return min(known, default=np.inf) if len(known) == len(bounds) else None
 
-    def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float | None:
-        """In which round an arm would be out if the two arms had these rewards, but on items of their own.
-
-        ``shift`` is added to the lead. The expected course of the test, one of `TRIED` (so up to 2% late); infinite if
-        it is later than all of these. None where the evidence does not grow with differences on the same item.
-        """
-        return None
-
     def weights(self, arm: int) -> dict[int, float] | None:
         """The weights of the combination that beat an arm, where combinations are compared."""
         return None
@@ -96,11 +86,6 @@ class Evidence(ABC):
 
     def rest(self) -> None:  # noqa: B027 - an empty default
         """Give back the memory that only further rounds would need: none is played from here on."""
-
-
-def first_round(crossed: NDArray[np.bool_]) -> float:
-    """The first of the rounds `TRIED` in which a test has crossed, or infinity."""
-    return float(TRIED[np.argmax(crossed)]) if crossed.any() else np.inf
 
 
 def shared_rounds(board: Board, a: int, b: int) -> int:

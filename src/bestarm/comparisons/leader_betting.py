@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_bounds, check_count, check_share
 from bestarm.comparisons.betting import Betting
-from bestarm.comparisons.evidence import LONGEST, TRIED, UNIT, Evidence, Goal, Role, bounded, first_round, shared_rounds
-from bestarm.comparisons.wealth import WealthEvidence, growth_of_bets, mixture
+from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, shared_rounds
+from bestarm.comparisons.wealth import WealthEvidence, mixture
 from bestarm.kernels.board import ENDED, GOING_ON, QUERIED, ROUNDS, WITHIN_EPSILON
 from bestarm.kernels.wealth_state import (
     COLUMNS,
@@ -30,6 +30,7 @@ from bestarm.values import shortest_call
 Array = NDArray[np.float64]
 WIDTH = 32  # shifts that are told apart at a time: it costs no more than a few, for they are whole vectors
 SHIFTS: Array = 10.0 ** (np.arange(1 - 8 * WIDTH, 1) / 48)  # steps of a twentieth, down to 5e-6 of the range of rewards
+LONGEST = 10**7  # rounds; a bet on a pair that would wake later than this is left asleep
 REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed anew from the first round on
 
 
@@ -211,14 +212,6 @@ class LeaderEvidence(WealthEvidence):
     def _log_threshold(self) -> float:
         """Of the wealth on a single pair, for bounds that are a statement of their own: level ``delta / (K - 1)``."""
         return float(np.log(self.board.arms.size - 1) - np.log(self._goal.delta))
-
-    def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
-        """In which round the expected wealth of bets on independent differences with the leader would be enough."""
-        growth = growth_of_bets(ahead, behind, shift, self.rule, BETS)
-        logs = np.log(WEIGHTS)[:, None] + growth[:, None] * TRIED
-        needed = np.log(self.rule.threshold / self.rule.single)
-        rounds = first_round(np.logaddexp.reduce(logs, axis=0) >= needed)
-        return rounds if self.rule.pool == 0 else self.rule.pool / (self.rule.pool / rounds + 1.0)
 
     def forget(self, arm: int) -> None:
         """An arm that fails in the round now asked stays among the leaders until it is over, with the worst reward.

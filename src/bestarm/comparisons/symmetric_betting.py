@@ -9,16 +9,13 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_count, check_share
 from bestarm.comparisons.boundaries import MIN_ROUNDS, Array, PairEvidence, StudentMixture
-from bestarm.comparisons.evidence import SYMMETRIC, TRIED, Evidence, Goal, Role, first_round, shared_rounds
-from bestarm.comparisons.wealth import in_groups
+from bestarm.comparisons.evidence import SYMMETRIC, Evidence, Goal, Role, shared_rounds
 from bestarm.kernels.board import QUERIED, ROUNDS
 from bestarm.kernels.wealth_state import RivalRule, new_rivals
 from bestarm.values import shortest_call
 
 EFFECTS: NDArray[np.float64] = 1.5 * 0.4 ** np.arange(6.0)  # bets, in standard deviations of the difference
 STUDENT = 0.1  # the share of delta on the Student mixture
-SMALLEST_EFFECT = 1e-4  # for which growth is computed: bets of later rounds are in proportion
-TRIED_EFFECTS = np.geomspace(SMALLEST_EFFECT, EFFECTS[0], 40)
 
 
 class SymmetricEvidence(PairEvidence):
@@ -86,22 +83,6 @@ class SymmetricEvidence(PairEvidence):
         enough = may_be_judged(self.rivals.first, a, b, n, square, self._constant_from(delta))
         return self._lower_bound(a, b, delta) if enough else -np.inf
 
-    def rounds_apart(self, ahead: Array, behind: Array, shift: float) -> float:
-        """In which round the expected wealth of bets on independent differences would be enough, or the boundary."""
-        by_bets = self._rounds_of_bets(ahead, behind, shift)
-        return min(by_bets, super().rounds_apart(ahead, behind, shift)) if self._delta > 0.0 else by_bets
-
-    def _rounds_of_bets(self, ahead: Array, behind: Array, shift: float) -> float:
-        """The same for the bets alone: the growth of each, from round to round as it shrinks, added up."""
-        from bestarm.kernels.symmetric import REACH
-
-        growth = _growth(ahead, behind, shift)
-        bets = np.minimum(EFFECTS[:, None], REACH / np.sqrt(TRIED))
-        small = np.minimum(bets / SMALLEST_EFFECT, 1.0)
-        steps = np.diff(TRIED, prepend=0.0) * small * np.interp(bets, TRIED_EFFECTS, growth)
-        logs = np.cumsum(steps, axis=1) - np.log(EFFECTS.size)
-        return first_round(np.logaddexp.reduce(logs, axis=0) >= np.log(self.rule.threshold))
-
     def forget(self, arm: int) -> None:
         """What was bet on an arm that fails in the round now asked loses as much as it can in that round.
 
@@ -110,18 +91,6 @@ class SymmetricEvidence(PairEvidence):
         place = int(np.flatnonzero(self.board.arms == arm)[0])
         self.rivals.failing[arm] = self.board.bar[place] == 0.0
         self.rivals.renewal[0] = 0
-
-
-def _growth(ahead: Array, behind: Array, shift: float) -> Array:
-    """The mean of the logarithm of the factor for each of `TRIED_EFFECTS`, on rewards of independent items."""
-    from bestarm.kernels.symmetric import KAPPA
-
-    (a, shares_a), (b, shares_b) = in_groups(ahead), in_groups(behind)
-    differences = np.subtract.outer(a, b) + shift
-    sd = float(np.sqrt(np.var(ahead, ddof=1) + np.var(behind, ddof=1)))
-    scaled = differences / max(sd, np.finfo(np.float64).tiny)
-    logs = [np.log1p(KAPPA * np.tanh(effect * scaled / KAPPA)) for effect in TRIED_EFFECTS]
-    return np.array([shares_a @ one @ shares_b for one in logs])
 
 
 @dataclass(frozen=True, repr=False)

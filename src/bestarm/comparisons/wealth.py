@@ -1,6 +1,5 @@
 """The evidence of bets: the wealth that they have made on all differences."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import ceil
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.comparisons.evidence import LONGEST, TRIED, Criterion, Evidence, Goal, first_round, shared_rounds
+from bestarm.comparisons.evidence import Criterion, Evidence, Goal, shared_rounds
 from bestarm.kernels.board import CANDIDATES, FOREVER, MAX_ROUNDS, QUERIED, ROUNDS, Board
 from bestarm.kernels.wealth_state import (
     Folio,
@@ -25,62 +24,6 @@ from bestarm.kernels.wealth_state import (
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
-
-
-MARGIN = 1e-8  # of a logarithm of wealth: beyond what the rounding of millions of rounds makes of it
-STEPS = 25  # of the search for a root; a function with jumps may take more, and is bisected
-HUGE = 1e9
-
-
-def last_not_below(
-    exact: Callable[[float], float], quick: Callable[[float], float], low: float, high: float, width: float
-) -> float:
-    """The result of bisecting ``exact(x) >= 0`` between low and high down to the width, to the last bit.
-
-    ``quick`` is the same function up to a small part of the margin. Both fall, so one value beyond the margin decides
-    for all places on its side; the exact function is asked only where no quick value does.
-    """
-    around = _bracket(quick, low, high, width)
-
-    def not_below(x: float) -> bool:
-        if x <= around[0]:
-            return True
-        if x >= around[1]:
-            return False
-        value = quick(x)
-        return value > 0.0 if abs(value) > MARGIN else exact(x) >= 0.0
-
-    if not not_below(low):
-        return low
-    while high - low > width:
-        middle = (low + high) / 2.0
-        if not_below(middle):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _bracket(quick: Callable[[float], float], low: float, high: float, width: float) -> tuple[float, float]:
-    """Two places, close together where a root is found, at which the function is above and below zero beyond doubt."""
-    from scipy.optimize import brentq
-
-    if not quick(low) > MARGIN:
-        return -math.inf, high if quick(high) < -MARGIN else math.inf
-    if not quick(high) < -MARGIN:
-        return low, math.inf
-
-    def finite(x: float) -> float:
-        return min(max(quick(x), -HUGE), HUGE)
-
-    root = brentq(finite, low, high, xtol=width, maxiter=STEPS, disp=False)
-    below, above = low, high
-    for near in (4 * width, 256 * width):
-        if below == low and low < root - near and quick(root - near) > MARGIN:
-            below = root - near
-        if above == high and root + near < high and quick(root + near) < -MARGIN:
-            above = root + near
-    return below, above
 
 
 # What they cost on score tables, and what they find: benchmarks/power_one.py. The optimum is flat.
@@ -253,7 +196,6 @@ class History:
         return found
 
 
-GROUPS = 64  # of rewards of an arm that are alike
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
 CAP = 0.99  # the largest share of the purse that one round can lose
 
@@ -412,35 +354,6 @@ class WealthEvidence(Evidence):
         """Of the wealth on a single pair."""
         return float(np.log(self.rule.threshold))
 
-    def rounds_apart(self, ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float) -> float:
-        """In which round the expected wealth of bets on independent differences would be enough.
-
-        Each bet grows by the mean of ``log(1 + lambda D)``, ``D`` between all rewards of the one and all of the other
-        arm. From a pool of ``M`` items the lead against what is left grows like ``M / (M - s)`` in round ``s``, and the
-        evidence like its square: ``n`` rounds are worth ``n M / (M - n)`` independent ones.
-        """
-        bets = mixture(np.array(self.betting.bets), np.array(self.betting.weights), self.betting.reserve, LONGEST)
-        growth = growth_of_bets(ahead, behind, shift, self.rule, bets.bets)
-        logs = np.log(bets.weights)[:, None] + growth[:, None] * TRIED
-        rounds = first_round(np.logaddexp.reduce(logs, axis=0) >= np.log(self.rule.threshold))
-        return rounds if self.rule.pool == 0 else self.rule.pool / (self.rule.pool / rounds + 1.0)
-
     def forget(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
         self._change_purses(partial(without_wealth_on, arm=arm))
-
-
-def growth_of_bets(
-    ahead: NDArray[np.float64], behind: NDArray[np.float64], shift: float, rule: WealthRule, bets: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The mean of ``log(1 + lambda D)`` for each bet, ``D`` between all rewards of the one and all of the other arm."""
-    (a, shares_a), (b, shares_b) = in_groups(ahead), in_groups(behind)
-    differences = np.subtract.outer(a, b)
-    differences = ((np.sign(differences) if rule.signs else differences) + shift) * rule.scale
-    return np.array([shares_a @ np.log1p(bet * differences) @ shares_b for bet in bets])
-
-
-def in_groups(rewards: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A few values that stand for all rewards, with the same mean, and their shares."""
-    groups = np.array_split(np.sort(rewards), min(GROUPS, rewards.size))
-    return np.array([group.mean() for group in groups]), np.array([group.size for group in groups]) / rewards.size

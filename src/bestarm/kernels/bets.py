@@ -125,35 +125,14 @@ def add_differences(rows, r, m, places, rule):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_wealth(differences, nu, pool, mixture, cap):  # type: ignore[no-untyped-def]
-    """The logarithm of the wealth of the mixed bets on these differences against a mean of at most ``nu``."""
-    bets, first_rounds = mixture.bets, mixture.first_rounds
-    logs = np.log(mixture.weights)
-    sum_so_far = 0.0
-    for s in range(differences.size):
-        d = differences[s]
-        y = null_mean(nu, pool, s + 1, sum_so_far)
-        if y < IMPOSSIBLE:
-            return np.inf
-        largest = cap / (1.0 + y) if y > -1.0 else np.inf
-        for g in range(bets.size):
-            if s + 1 >= first_rounds[g]:
-                logs[g] += np.log(1.0 + min(bets[g], largest) * (d - y))
-        sum_so_far += d
-    top = logs.max()
-    return top + np.log(np.exp(logs - top).sum())
+    """The logarithm of the wealth of the mixed bets on these differences against a mean of at most ``nu``.
 
-
-@compiled
-def quick_log_wealth(differences, nu, pool, mixture, cap):  # type: ignore[no-untyped-def]
-    """The same up to rounding, with a logarithm only every so many rounds.
-
-    The bets are in the order in which they wake.
+    The bets are in the order in which they wake; their logarithms are taken only every so many rounds.
     """
     bets, first_rounds = mixture.bets, mixture.first_rounds
     logs, growth = np.log(mixture.weights), np.ones(bets.size)
     sum_so_far, awake = 0.0, 0
     for s in range(differences.size):
-        d = differences[s]
         y = null_mean(nu, pool, s + 1, sum_so_far)
         if y < IMPOSSIBLE:
             return np.inf
@@ -161,12 +140,12 @@ def quick_log_wealth(differences, nu, pool, mixture, cap):  # type: ignore[no-un
         while awake < bets.size and first_rounds[awake] <= s + 1:
             awake += 1
         for g in range(awake):
-            growth[g] *= 1.0 + min(bets[g], largest) * (d - y)
+            growth[g] *= 1.0 + min(bets[g], largest) * (differences[s] - y)
         if s % FOLD == 0:
             for g in range(awake):
                 logs[g] += np.log(growth[g])
                 growth[g] = 1.0
-        sum_so_far += d
+        sum_so_far += differences[s]
     logs += np.log(growth)
     top = logs.max()
     return top + np.log(np.exp(logs - top).sum())
