@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 import naive
 import naive_sharp
 from bestarm.comparisons import Portfolio
-from bestarm.kernels.bets import FADING, MOST, RENEWAL
+from bestarm.kernels.bets import FADING, MOST, PORTFOLIO_GROWTH
 from bestarm.kernels.wealth_state import FIRST_RENEWAL
 from naive import Matrix, Played
 
@@ -199,7 +199,7 @@ def renewals(n_rounds: int) -> set[int]:
     t, out = FIRST_RENEWAL, set[int]()
     while t <= n_rounds:
         out.add(t)
-        t += max(1, int(RENEWAL * t))
+        t += max(1, int(PORTFOLIO_GROWTH * t))
     return out
 
 

@@ -115,14 +115,14 @@ def test_impossible_nulls_are_ruled_out_for_good() -> None:
 # --- the same in a game ----------------------------------------------------------------------------------------------
 
 
-def purse_logs(game: Game, near: bool = False) -> Array:
+def wealth_logs(game: Game, near: bool = False) -> Array:
     """Entry (i, j): the logarithm of the wealth that the game holds for "j is better than i"."""
-    state: Any = game.evidence.state  # type: ignore[attr-defined]
-    purse = state.near if near else state.purse
+    evidence: Any = game.evidence  # type: ignore[attr-defined]
+    wealth = evidence.near if near else evidence.pairs.better
     K = game.n_arms
-    logs = (purse.log_wealth + np.log(purse.growth))[:K, :, :K] + np.log(purse.weights)[None, :, None]
+    logs = (wealth.log_wealth + np.log(wealth.growth))[:K, :, :K] + np.log(wealth.weights)[None, :, None]
     with np.errstate(divide="ignore"):
-        logs = np.concatenate([logs, np.log(purse.asleep)[:K, None, :K]], axis=1)
+        logs = np.concatenate([logs, np.log(wealth.asleep)[:K, None, :K]], axis=1)
     top = logs.max(axis=1)
     out: Array = top + np.log(np.exp(logs - top[:, None, :]).sum(axis=1))
     return out
@@ -139,7 +139,7 @@ def bets_made(game: Game, i: int, j: int) -> int:
 @pytest.mark.parametrize("keep", [1.0, 2.0])
 @pytest.mark.parametrize("n_rounds", [FOLD - 1, FOLD, 3 * FOLD + 5, 500])
 @pytest.mark.parametrize("bets", [Betting(), BETS["waking soon"]], ids=["default", "waking soon"])
-def test_the_purse_of_a_game_is_the_wealth_of_the_differences(
+def test_the_wealth_of_a_game_is_that_of_the_differences(
     bets: Betting, pool: int | None, zone: float, epsilon: float, keep: float, n_rounds: int
 ) -> None:
     rng = np.random.default_rng(6)
@@ -150,7 +150,7 @@ def test_the_purse_of_a_game_is_the_wealth_of_the_differences(
     if n_rounds > 3 * FOLD:
         assert game.eliminations  # so that some wealth is frozen
     for near, nu in [(False, -zone)] + [(True, -epsilon)] * (epsilon > 0):
-        logs = purse_logs(game, near)
+        logs = wealth_logs(game, near)
         for i, j in itertools.permutations(range(5), 2):
             n = bets_made(game, i, j)
             expected = betting.log_wealth(rows[:n, j] - rows[:n, i], nu)
@@ -159,14 +159,14 @@ def test_the_purse_of_a_game_is_the_wealth_of_the_differences(
 
 
 def test_folding_keeps_the_wealth_of_thousands_of_lost_rounds() -> None:
-    """Bets of nearly the whole purse on heads or tails lose it, whichever arm they are on."""
+    """Bets of nearly all the wealth on heads or tails lose it, whichever arm they are on."""
     rows = (np.random.default_rng(2).random((6000, 3)) < 0.5).astype(np.float64)
     rows[:, 0] = rows[:, 1]
     betting = Betting(bets=(0.95, 0.9), reserve=0.0)
     game = PairwiseBAI(0.05, comparison=betting).start(3)
     game.play(rows)
     assert (game.n_rounds, game.reason) == (6000, None)
-    logs = purse_logs(game)
+    logs = wealth_logs(game)
     assert logs[0, 1] == pytest.approx(0.0, abs=1e-10)
     for i, j in [(0, 2), (2, 0), (1, 2)]:
         assert logs[i, j] == pytest.approx(betting.log_wealth(rows[:, j] - rows[:, i]), rel=1e-10)
@@ -284,7 +284,7 @@ def test_wealth_that_is_not_cut_goes_negative() -> None:
 def test_one_round_keeps_the_mean_wealth_where_the_mean_is_the_null_mean(
     data: list[tuple[float, float]], name: str, past: list[float]
 ) -> None:
-    """Also where bets are cut: each is a fixed share of the purse once the past is known."""
+    """Also where bets are cut: each is a fixed share of the wealth once the past is known."""
     values, weights = (np.array(column) for column in zip(*data, strict=True))
     shares = weights / weights.sum()
     nu = float(shares @ values)

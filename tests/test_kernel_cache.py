@@ -13,29 +13,29 @@ import pytest
 import bestarm
 from bestarm.kernels.compiling import compiled
 
-# Each kernel is the smallest of its kind: `lucb` calls no other, `let_leave` and `all_within` are of rounds.py.
+# Each kernel is the smallest of its kind: `lucb` calls no other, `withdraw_arms` and `all_within` are of rounds.py.
 SCRIPT = """
 import json
 import numpy as np
-import bestarm.kernels.board as board_module
-from bestarm.kernels.rounds import all_within, let_leave_kernel as let_leave
+from bestarm.kernels.board import new_board, new_duel
+from bestarm.kernels.rounds import all_within, withdraw_arms
 from bestarm.kernels.boundaries import lucb
 
-duel = board_module.new_duel(2)
+duel = new_duel(2)
 lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), duel)
-board = board_module.new_board(2)
+board = new_board(2)
 board.last_round[0], board.means[1] = 1, 2.0
-let_leave(board, 1)
-kernels = {"lucb": lucb, "let_leave": let_leave, "all_within": all_within}
+withdraw_arms(board, 1)
+kernels = {"lucb": lucb, "withdraw_arms": withdraw_arms, "all_within": all_within}
 print(json.dumps({
-    "lucb": duel.tally.tolist(),
-    "let_leave": board.parted[0, 1],
+    "lucb": duel.progress[["n_rounds", "n_queries"]].item(),
+    "withdraw_arms": board.lead_at_exit[0, 1],
     "all_within": bool(all_within(np.array([[0.5]]), 0.0, 1.0)),
     "hits": {name: sum(kernel.stats.cache_hits.values()) for name, kernel in kernels.items()},
     "misses": {name: sum(kernel.stats.cache_misses.values()) for name, kernel in kernels.items()},
 }))
 """
-EVERY = ("lucb", "let_leave", "all_within")
+EVERY = ("lucb", "withdraw_arms", "all_within")
 
 
 @pytest.fixture(scope="module")
@@ -69,25 +69,25 @@ def change(path: Path, old: str, new: str) -> None:
 def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
     """One test, because each step needs the cache that the step before has left."""
     first = run(package)
-    assert (first["lucb"], first["let_leave"], first["all_within"]) == ([2, 4], 2.0, True)
+    assert (first["lucb"], first["withdraw_arms"], first["all_within"]) == ([2, 4], 2.0, True)
     assert first["misses"] == dict.fromkeys(EVERY, 1)
     again = run(package)
     assert again["misses"] == dict.fromkeys(EVERY, 0)
     assert again["hits"] == dict.fromkeys(EVERY, 1)
     assert {name: again[name] for name in EVERY} == {name: first[name] for name in EVERY}
 
-    # A constant of kernels/board.py that is part of the code of lucb, in kernels/boundaries.py: two counts swap.
-    names = "ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)"
-    change(package / "bestarm/kernels/board.py", names, names.replace("ROUNDS, QUERIES", "QUERIES, ROUNDS"))
+    # The state in kernels/board.py that lucb in kernels/boundaries.py works on: a game that begins with 9 queries.
+    begun = "progress = record(n_rounds=0, n_queries=0, leader"
+    change(package / "bestarm/kernels/board.py", begun, begun.replace("n_queries=0", "n_queries=9"))
     changed = run(package)
-    assert changed["lucb"] == [4, 2]
+    assert changed["lucb"] == [2, 13]
     assert changed["misses"] == dict.fromkeys(EVERY, 1)
 
-    # A function of kernels/rounds.py that let_leave calls.
-    parted, ahead, behind = "parted[arms[a], arms[b]] = ", "means[b] - means[a]", "means[a] - means[b]"
-    change(package / "bestarm/kernels/rounds.py", parted + ahead, parted + behind)
+    # A function of kernels/rounds.py that withdraw_arms calls.
+    noted, ahead, behind = "lead_at_exit[arms[a], arms[b]] = ", "means[b] - means[a]", "means[a] - means[b]"
+    change(package / "bestarm/kernels/rounds.py", noted + ahead, noted + behind)
     changed = run(package)
-    assert changed["let_leave"] == -2.0
+    assert changed["withdraw_arms"] == -2.0
     assert changed["misses"] == dict.fromkeys(EVERY, 1)
     assert run(package)["hits"] == dict.fromkeys(EVERY, 1)
 
@@ -144,17 +144,17 @@ def test_what_is_compiled_is_logged_and_what_was_kept_is_not(
 AT_ONCE = """
 import threading
 import numpy as np
-import bestarm.kernels.board as board_module
-from bestarm.kernels.rounds import all_within, let_leave_kernel as let_leave
+from bestarm.kernels.board import new_board, new_duel
+from bestarm.kernels.rounds import all_within, withdraw_arms
 from bestarm.kernels.boundaries import lucb
 
 def one(k):
     gate.wait()
     try:
         if k % 2:
-            lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), board_module.new_duel(2))
+            lucb(np.array([[0.0, 1.0], [0.5, 0.25]]), np.ones(2), np.ones(2), new_duel(2))
         else:
-            let_leave(board_module.new_board(2), 1)
+            withdraw_arms(new_board(2), 1)
             all_within(np.array([[0.5]]), 0.0, 1.0)
         done.append(k)
     except Exception as error:
@@ -191,7 +191,7 @@ functions = [found.data["dispatcher"].py_func for _, found in recorder.buffer if
 print(*(one.__name__ for one in functions if "bestarm" in one.__module__))
 print(sum("bestarm" not in one.__module__ for one in functions))
 """
-UNUSED = {"_settle_wins", "_most_beaten_by", "_leader_near", "_renew_bets", "log_wealth"}
+UNUSED = {"_settle_wins", "_most_beaten_by", "_leader_near", "_learn_portfolio", "log_wealth"}
 
 
 @pytest.mark.parametrize("comparison", ["Betting", "LeaderBetting"])

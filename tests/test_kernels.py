@@ -19,8 +19,7 @@ from bestarm.kernels import board
 from bestarm.kernels.bets import log_wealth
 from bestarm.kernels.boundaries import lucb, race_intervals, race_pairs
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
-from bestarm.kernels.rounds import affine, all_within
-from bestarm.kernels.rounds import let_leave_kernel as let_leave
+from bestarm.kernels.rounds import affine, all_within, withdraw_arms
 from naive import Matrix
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
@@ -64,7 +63,7 @@ def test_the_wealth_of_one_bet_is_a_product() -> None:
 
 
 def test_the_wealth_of_several_bets_is_their_weighted_mean_and_no_bet_risks_more_than_the_cap() -> None:
-    against = 0.5  # a bet of 0.9 would risk 1.35 of its purse: it is cut to 0.8 / 1.5
+    against = 0.5  # a bet of 0.9 would risk 1.35 of its wealth: it is cut to 0.8 / 1.5
     small, large = 1 + 0.1 * (0.25 - against), 1 + 0.8 / 1.5 * (0.25 - against)
     wealth = math.exp(log_wealth(vector(0.25), against, 0, awake(vector(0.1, 0.9), vector(0.25, 0.75)), 0.8))
     assert wealth == pytest.approx(0.25 * small + 0.75 * large, rel=1e-14)
@@ -160,7 +159,7 @@ def test_lucb_queries_all_then_two_and_stops_when_the_leader_is_clear() -> None:
     duel = board.new_duel(3)
     rows, sds = np.array([[1.0, 0.0, 0.5]] * 4), np.ones(3)
     assert lucb(rows, np.full(4, 1.0), sds, duel) == (4, False)
-    assert duel.tally.tolist() == [4, 3 + 3 * 2]
+    assert duel.progress[["n_rounds", "n_queries"]].item() == (4, 3 + 3 * 2)
     assert duel.counts.tolist() == [
         4,
         1,
@@ -171,15 +170,14 @@ def test_lucb_queries_all_then_two_and_stops_when_the_leader_is_clear() -> None:
 
 def test_intervals_stop_at_the_limit_and_drop_who_is_below() -> None:
     game = board.new_board(2)
-    game.own[:] = 1.0
-    rows, none = np.array([[1.0, 0.0]] * 5), np.zeros(5)
-    game.limits[:] = 3, 100
+    rows, none, known = np.array([[1.0, 0.0]] * 5), np.zeros(5), np.ones(2)
+    game.progress["max_rounds"] = 3
     wide = np.full(5, 0.6)  # 0.4 against 0.6: they overlap
-    assert race_intervals(rows, wide, none, game, False) == 3
-    assert game.tally[board.CANDIDATES] == 2
-    game.limits[:] = 9, 100
-    assert race_intervals(rows, np.full(5, 0.4), none, game, False) == 1
-    assert game.tally[board.CANDIDATES] == 1
+    assert race_intervals(rows, wide, none, game, known) == 3
+    assert game.now.n_candidates == 2
+    game.progress["max_rounds"] = 9
+    assert race_intervals(rows, np.full(5, 0.4), none, game, known) == 1
+    assert game.now.n_candidates == 1
     assert game.margin[1] == pytest.approx(0.2)
     assert (game.beaten_by[1], game.beaten_round[1]) == (0, 4)
 
@@ -187,18 +185,18 @@ def test_intervals_stop_at_the_limit_and_drop_who_is_below() -> None:
 def test_who_leaves_moves_behind_and_the_others_close_up() -> None:
     game = board.new_board(4)
     game.means[:] = [1.0, 2.0, 3.0, 4.0]
-    game.own[:] = [10.0, 20.0, 30.0, 40.0]
+    game.sum_squares[:] = [10.0, 20.0, 30.0, 40.0]
     for a in range(4):
         for b in range(a):
             game.squares[a, b] = 10 * (a + 1) + (b + 1)  # of arms a and b, both from 1
     game.last_round[1] = 5
-    let_leave(game, 5)
+    withdraw_arms(game, 5)
     assert game.arms.tolist() == [0, 2, 3, 1]
     assert game.means.tolist() == [1.0, 3.0, 4.0, 2.0]
-    assert game.own.tolist() == [10.0, 30.0, 40.0, 20.0]
+    assert game.sum_squares.tolist() == [10.0, 30.0, 40.0, 20.0]
     assert [game.squares[a, b] for a in range(4) for b in range(a)] == [31, 41, 43, 21, 32, 42]
-    assert game.parted[1, 3] == 2.0 == -game.parted[3, 1]
-    assert game.tally[board.QUERIED] == 3
+    assert game.lead_at_exit[1, 3] == 2.0 == -game.lead_at_exit[3, 1]
+    assert game.now.n_queried == 3
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -206,18 +204,19 @@ def test_several_that_leave_at_once_are_kept_as_if_they_left_one_after_the_other
     rng, K = np.random.default_rng(seed), 9
     at_once, one_by_one = board.new_board(K), board.new_board(K)
     for game in (at_once, one_by_one):
-        game.means[:], game.own[:], game.squares[:] = np.arange(K), 10.0 * np.arange(K), np.arange(K * K).reshape(K, K)
-        game.bar[2] = np.inf
+        game.means[:], game.sum_squares[:] = np.arange(K), 10.0 * np.arange(K)
+        game.squares[:] = np.arange(K * K).reshape(K, K)
+        game.is_out[2] = True
     left = set(range(K))
     for t in range(1, 4):
         leaving = sorted(rng.choice(sorted(left), size=int(rng.integers(1, len(left) - 1)), replace=False).tolist())
         left -= set(leaving)
         at_once.last_round[leaving] = t
-        let_leave(at_once, t)
+        withdraw_arms(at_once, t)
         for arm in leaving:
             one_by_one.last_round[arm] = t
-            let_leave(one_by_one, t)
-        for name in ("arms", "means", "own", "bar", "parted", "last_round", "tally"):
+            withdraw_arms(one_by_one, t)
+        for name in ("arms", "means", "sum_squares", "is_out", "lead_at_exit", "last_round", "progress"):
             np.testing.assert_array_equal(getattr(at_once, name), getattr(one_by_one, name))
         np.testing.assert_array_equal(np.tril(at_once.squares, -1), np.tril(one_by_one.squares, -1))
         assert at_once.arms[: len(left)].tolist() == sorted(left)
@@ -259,9 +258,9 @@ def test_who_was_dropped_and_is_still_queried_is_not_dropped_again() -> None:
     rows = np.column_stack([noise[:, 0] - 5.0, noise[:, 1] + 0.02, np.zeros(5)])
     game, _ = convex_game(rows, slope=1.0, keep=98.0, steps=STEPS)
     assert game.beaten_round[0] == 2
-    assert game.tally[board.QUERIED] == 3
+    assert game.now.n_queried == 3
     assert game.last_round[0] == 2 * 98
-    assert game.tally[board.CANDIDATES] == 2
+    assert game.now.n_candidates == 2
 
 
 def test_a_sign_that_is_not_certified_drops_nobody_and_is_counted() -> None:
@@ -272,8 +271,8 @@ def test_a_sign_that_is_not_certified_drops_nobody_and_is_counted() -> None:
     assert game.beaten_round[2] == 2
     assert search.proofs[2].tolist() == pytest.approx([0.5, 0.5, 0.0])
     blind, unsure = convex_game(rows, slope=0.6, keep=1.0, steps=0)
-    assert blind.tally[board.CANDIDATES] == 3
-    assert unsure.counts[2] == unsure.counts[1] > 0
+    assert blind.now.n_candidates == 3
+    assert unsure.progress[0].n_uncertified == unsure.progress[0].n_solved > 0
 
 
 @pytest.mark.parametrize("pool", [24, 38])  # stakes of 1.2 and of 0.995
@@ -285,11 +284,11 @@ def test_a_portfolio_loses_no_more_than_the_cap_in_a_round(pool: int) -> None:
     game = ConvexBAI(0.05, comparison=Portfolio(pool=pool)).start(2)
     evidence = game.evidence  # type: ignore[attr-defined]
     game.play(rows[:21])
-    before, bet = evidence.folio.log_wealth[0], evidence.folio.bets[0, 1]
+    before, bet = evidence.portfolio.log_wealth[0], evidence.portfolio.bets[0, 1]
     null_mean = 0.8 / (pool - 21)  # of the rounds that are left, if the mean over the pool is at most 0
     assert bet * (1.0 + null_mean) > CAP
     game.play(rows[21:22])
-    assert evidence.folio.log_wealth[0] - before == pytest.approx(math.log(1.0 - CAP))
+    assert evidence.portfolio.log_wealth[0] - before == pytest.approx(math.log(1.0 - CAP))
 
 
 @pytest.mark.parametrize("zone", [0.0, 0.3])
@@ -302,9 +301,9 @@ def test_an_arm_that_fails_stays_among_the_leaders_until_its_round_is_over(zone:
     game.play(rows[:2])
     assert leaders.arms.tolist() == [2, 1, 0]
     game.disqualify(2)
-    assert (leaders.failing.tolist(), leaders.counts[0]) == ([False, False, True], 3)
+    assert (leaders.failing.tolist(), leaders.progress[0].n_columns) == ([False, False, True], 3)
     assert game.ask().tolist() == [0, 1]
     game.tell([0.2, 0.4])
     assert not leaders.failing.any()
-    assert leaders.arms[: leaders.counts[0]].tolist() == [1, 0]
+    assert leaders.arms[: leaders.progress[0].n_columns].tolist() == [1, 0]
     assert leaders.total[1] < 1.0 + zone  # the leader that it was bet on had the worst score

@@ -11,7 +11,7 @@ from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.arms import TableArms
 from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
-from bestarm.kernels.leaders import renew_leaders_kernel as renew_leaders
+from bestarm.kernels.leaders import replace_withdrawn
 from bestarm.kernels.wealth_state import with_room
 from naive import Matrix
 from naive_leaders import leader_race
@@ -86,9 +86,11 @@ def test_scores_in_other_bounds_are_scaled() -> None:
 def test_more_than_a_hundred_arms_keep_nothing_of_pairs() -> None:
     for comparison in (LeaderBetting(), LeaderBetting(pairs=0)):
         evidence = leaders_of(started(comparison, 101))
-        arrays = [*evidence.board, *evidence.leaders, *evidence.state.purse, evidence.state.sums]
-        assert max(array.size for array in arrays) <= 101 * 8
-    assert leaders_of(started(LeaderBetting(), 100)).state.sums.shape == (100, 100)
+        assert evidence.pairs is None
+        assert max(array.size for array in [*evidence.board, *evidence.leaders]) <= 101 * 8
+    few = leaders_of(started(LeaderBetting(), 100)).pairs
+    assert few is not None
+    assert few.sums.shape == (100, 100)
 
 
 def test_the_leader_is_named_where_there_are_no_pairs() -> None:
@@ -165,7 +167,7 @@ def test_more_than_delta_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 
     def peeking(self: LeaderEvidence, rows: Matrix) -> int:
         for used in range(len(rows)):
-            leaders, n = self.leaders, int(self.leaders.counts[0])
+            leaders, n = self.leaders, int(self.leaders.progress[0].n_columns)
             columns = leaders.arms[:n].copy()
             order = np.argsort(-rows[used, columns], kind="stable")
             for by_column in (leaders.sums, leaders.risked, *leaders.wealth, *leaders.gained, *leaders.squares):
@@ -210,11 +212,11 @@ def test_leaders_that_close_up_would_be_noticed(monkeypatch: pytest.MonkeyPatch)
 
     def close_up(self: LeaderEvidence, arm: int) -> None:
         place = int(np.flatnonzero(self.board.arms == arm)[0])
-        bar, self.board.bar[place] = self.board.bar[place], np.inf
-        renew_leaders(int(self.board.tally[0]), self.board, self.leaders, with_room(self.course), 0.0)
-        self.board.bar[place] = bar
+        is_out, self.board.is_out[place] = self.board.is_out[place], True
+        replace_withdrawn(self.board.n_rounds, self.board, self.leaders, with_room(self.log), 0.0)
+        self.board.is_out[place] = is_out
 
-    monkeypatch.setattr(LeaderEvidence, "forget", close_up)
+    monkeypatch.setattr(LeaderEvidence, "discard_evidence", close_up)
     assert contradicts(out_by_failures(60), 60, DELTA, 1)
 
 
@@ -231,7 +233,7 @@ def test_an_arm_that_fails_ends_its_round_with_the_worst_score() -> None:
     others = [arm for arm in range(4) if arm != leader]
     assert failed.next_arms().tolist() == others
     np.testing.assert_array_equal(leaders_of(failed).leaders.total[others], leaders_of(worst).leaders.total[others])
-    assert leaders_of(failed).leaders.counts[0] == 3  # it has left
+    assert leaders_of(failed).leaders.progress[0].n_columns == 3  # it has left
 
 
 # --- withdrawn arms --------------------------------------------------------------------------------------------------
@@ -325,7 +327,7 @@ def test_an_arm_that_failed_is_asked_about_with_the_worst_score(pool: int | None
         rest = [other for other in others if other != arm]
         for game in (failed, worst):
             game.evidence.smallest_lead_bound(arm, rest)
-        wealth = [leaders_of(game).regret.about(arm).totals for game in (failed, worst)]
+        wealth = [leaders_of(game).regret.wealth_against(arm).totals for game in (failed, worst)]
         np.testing.assert_allclose(wealth[0], wealth[1], rtol=1e-13)
 
 
@@ -342,13 +344,13 @@ def test_leaders_that_are_forgotten_are_asked_about_anew() -> None:
         assert often.evidence.smallest_lead_bound(arm, others) == once.evidence.smallest_lead_bound(arm, others)
 
 
-def test_a_course_has_room_for_every_renewal() -> None:
+def test_a_log_has_room_for_every_renewal() -> None:
     rows = shared_noise(np.random.default_rng(1), 400, 3)[:, [0, 0, 0]]  # nobody is ever out
     at_once, one_by_one = started(LeaderBetting(), 3), started(LeaderBetting(), 3)
     at_once.play(rows)
     for row in rows:
         one_by_one.tell(row[one_by_one.ask()])
-    (a, b) = (leaders_of(game).course for game in (at_once, one_by_one))
+    (a, b) = (leaders_of(game).log for game in (at_once, one_by_one))
     n = int(a.n_entries[0])
     assert n > 128
     for name in ("first_rounds", "leaders", "choice", "variances"):
@@ -461,7 +463,7 @@ def test_with_a_zone_no_wealth_is_more_than_without_the_protection_of_the_leader
 
 def test_games_look_for_epsilon_in_the_same_rounds_where_bets_wake(monkeypatch: pytest.MonkeyPatch) -> None:
     def until_waking(self: LeaderEvidence) -> int:
-        return 7 - int(self.board.tally[0]) % 7
+        return 7 - self.board.n_rounds % 7
 
     monkeypatch.setattr(LeaderEvidence, "_rounds_until_waking", until_waking)
     ends = []

@@ -107,7 +107,7 @@ def board_squares(game: Game) -> Floats:
     """The board's sums of squares by arm, with those of the arms themselves on the diagonal."""
     board = game.evidence.board  # type: ignore[attr-defined]
     lower = np.tril(board.squares, k=-1)
-    by_place = lower + lower.T + np.diag(board.own)
+    by_place = lower + lower.T + np.diag(board.sum_squares)
     by_arm = np.empty(by_place.shape)
     by_arm[np.ix_(board.arms, board.arms)] = by_place
     return by_arm

@@ -28,18 +28,18 @@ def evidence(game: Game) -> Any:
 
 def portfolio_bets(game: Game) -> Matrix:
     """Entry (i, j): the share that is bet on j against i in the next round."""
-    bets: Matrix = evidence(game).folio.bets
+    bets: Matrix = evidence(game).portfolio.bets
     return bets.copy()
 
 
 def portfolio_wealth(game: Game) -> Vector:
-    wealth: Vector = np.exp(evidence(game).folio.log_wealth)
+    wealth: Vector = np.exp(evidence(game).portfolio.log_wealth)
     return wealth
 
 
 def whole_wealth(game: Game) -> Vector:
     """Against each arm, half in the portfolio, half in pairs; one at the start."""
-    pairs = evidence(game).state.purse.total[:, : game.n_arms].sum(axis=1) / (game.n_arms - 1)
+    pairs = evidence(game).pairs.better.total[:, : game.n_arms].sum(axis=1) / (game.n_arms - 1)
     mixed: Vector = (portfolio_wealth(game) + pairs) / 2
     return mixed
 

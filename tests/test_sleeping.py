@@ -9,7 +9,7 @@ import pytest
 import naive_sharp
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, Portfolio
-from bestarm.comparisons.wealth import RESERVE, asleep, mixture, sleeper
+from bestarm.comparisons.wealth import RESERVE, asleep, delayed_bet, mixture
 from games import outcome
 
 SLOW = Betting(bets=(0.3,), reserve=0.5)  # in rounds 12 and 45; small enough for averages over paths
@@ -21,10 +21,10 @@ def test_weights_sum_to_one_however_many_have_woken() -> None:
         bets = mixture(np.array([0.9, 0.5]), np.array([0.25, 0.75]), 0.3, n_rounds)
         assert bets.weights.sum() == pytest.approx(1.0, rel=1e-14)
         np.testing.assert_allclose(bets.weights[:2], [0.175, 0.525], rtol=1e-14)
-    assert [sleeper(0.5, 0.3, m).round for m in (1, 2, 3)] == [4, 16, 64]
-    assert [sleeper(0.5, 0.3, m).bet for m in (1, 2, 3)] == [0.25, 0.125, 0.0625]
-    assert sum(sleeper(0.5, 0.3, m).weight for m in range(1, 6)) + asleep(0.3, 5) == pytest.approx(0.3, rel=1e-14)
-    assert sleeper(1e-300, 0.3, 50).round == np.iinfo(np.int64).max
+    assert [delayed_bet(0.5, 0.3, m).round for m in (1, 2, 3)] == [4, 16, 64]
+    assert [delayed_bet(0.5, 0.3, m).bet for m in (1, 2, 3)] == [0.25, 0.125, 0.0625]
+    assert sum(delayed_bet(0.5, 0.3, m).weight for m in range(1, 6)) + asleep(0.3, 5) == pytest.approx(0.3, rel=1e-14)
+    assert delayed_bet(1e-300, 0.3, 50).round == np.iinfo(np.int64).max
 
 
 def test_a_bet_wakes_in_its_round_and_not_before() -> None:
@@ -41,8 +41,8 @@ def test_without_a_reserve_nothing_wakes() -> None:
     rows = np.random.default_rng(0).integers(0, 2, (3000, 3)).astype(np.float64)
     game = PairwiseBAI(1e-9, comparison=replace(SOON, reserve=0.0)).start(3)
     game.play(rows)
-    assert game.evidence.state.purse.bets.tolist() == [0.9, 0.5]  # type: ignore[attr-defined]
-    assert not game.evidence.state.purse.asleep.any()  # type: ignore[attr-defined]
+    assert game.evidence.pairs.better.bets.tolist() == [0.9, 0.5]  # type: ignore[attr-defined]
+    assert not game.evidence.pairs.better.asleep.any()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("algorithm", [PairwiseBAI(1e-6, comparison=SOON, epsilon=0.2), ConvexBAI(1e-6)])
@@ -55,7 +55,7 @@ def test_the_blocks_of_rows_do_not_matter(algorithm: PairwiseBAI | ConvexBAI) ->
     for row in rows[: whole.n_rounds]:
         single.play(row[None, :])
     assert outcome(whole) == outcome(single)
-    one, other = (game.evidence.state.purse for game in (whole, single))  # type: ignore[attr-defined]
+    one, other = (game.evidence.pairs.better for game in (whole, single))  # type: ignore[attr-defined]
     assert one.bets.size > 4
     np.testing.assert_array_equal(one.total, other.total)
 
@@ -96,7 +96,7 @@ def test_a_tiny_lead_is_found_with_a_reserve_and_never_without() -> None:
     lost.play(rows)
     assert (found.reason, found.best) == ("decided", 0)
     assert lost.reason is None
-    assert lost.evidence.state.purse.total.max() < 1e-100  # type: ignore[attr-defined]
+    assert lost.evidence.pairs.better.total.max() < 1e-100  # type: ignore[attr-defined]
 
 
 def test_portfolios_pass_the_reserve_on() -> None:

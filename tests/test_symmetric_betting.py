@@ -70,12 +70,12 @@ def test_the_leader_is_renewed_when_the_rounds_have_grown() -> None:
     game, rng = start(3, delta=1e-9), np.random.default_rng(0)
     game.play(rng.normal([0.0, 0.1, 0.0], 1.0, (199, 3)))
     renewed = [200]
-    before = evidence_of(game).rivals.renewal[0]
+    before = evidence_of(game).rivals.progress[0].next_renewal
     while game.n_rounds < 260:
         game.play(rng.normal(0.0, 1.0, (1, 3)))
-        if evidence_of(game).rivals.renewal[0] != before:
+        if evidence_of(game).rivals.progress[0].next_renewal != before:
             renewed.append(before)
-            before = evidence_of(game).rivals.renewal[0]
+            before = evidence_of(game).rivals.progress[0].next_renewal
     steps = np.diff(renewed[1:])
     assert steps.tolist() == [int(0.02 * t) for t in renewed[1:-1]]
 
@@ -385,11 +385,11 @@ def test_if_the_bets_were_closed_up_they_would(monkeypatch: pytest.MonkeyPatch) 
     def close_up(evidence: SymmetricEvidence, arm: int) -> None:
         rivals, board = evidence.rivals, evidence.board
         means = dict(zip(board.arms.tolist(), board.means.tolist(), strict=True))
-        standing = [i for i, bar in zip(board.arms, board.bar, strict=True) if bar == 0.0 and i != arm]
+        standing = [i for i in board.arms[~board.is_out] if i != arm]
         for i in np.flatnonzero(rivals.rival == arm):
             rivals.rival[i] = max((j for j in standing if j != i), key=means.__getitem__)
 
-    monkeypatch.setattr(SymmetricEvidence, "forget", close_up)
+    monkeypatch.setattr(SymmetricEvidence, "discard_evidence", close_up)
     assert contradicts(sum(attacked(seed, 60) for seed in range(ATTACKS)), ATTACKS, DELTA, CELLS)
 
 

@@ -10,7 +10,7 @@ from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.algorithms.game import Algorithm
 from bestarm.comparisons import Betting, LeaderBetting, Portfolio, Wins, wealth
 from bestarm.comparisons.wealth import MANY_ROWS, WealthEvidence
-from bestarm.kernels.wealth_state import Purse
+from bestarm.kernels.wealth_state import PairWealth
 from bestarm.record.store import check_cost
 
 K = MANY_ROWS + 6
@@ -44,16 +44,17 @@ def played(algorithm: Algorithm, rows: Any, block: int) -> EliminationGame:
     return game
 
 
-def purses_of(game: EliminationGame) -> list[Purse]:
+def wealths_of(game: EliminationGame) -> list[PairWealth]:
     assert isinstance(game.evidence, WealthEvidence)
-    return [purse for purse in (game.evidence.state.purse, game.evidence.state.near) if purse is not None]
+    pairs, near = game.evidence.pairs, game.evidence.near
+    return [*([] if pairs is None else [pairs.better]), *([] if near is None else [near])]
 
 
 def bytes_of(game: EliminationGame) -> int:
     """The memory of what a game keeps of pairs of arms."""
     assert isinstance(game.evidence, WealthEvidence)
-    state, folio = game.evidence.state, getattr(game.evidence, "folio", [])
-    parts = (game.evidence.board, *purses_of(game), [state.sums], folio)
+    pairs, portfolio = game.evidence.pairs, getattr(game.evidence, "portfolio", [])
+    parts = (game.evidence.board, *wealths_of(game), [] if pairs is None else [pairs.sums], portfolio)
     return sum(array.nbytes for part in parts for array in part)
 
 
@@ -70,7 +71,7 @@ def test_bets_against_arms_that_are_out_are_given_back_and_no_number_changes(
     assert small.eliminations == large.eliminations
     assert (small.candidates, small.best, small.n_rounds) == (large.candidates, large.best, large.n_rounds)
     standing = [arm for arm in small.candidates if arm in small.next_arms()]
-    for few, all_rows in zip(purses_of(small), purses_of(large), strict=True):
+    for few, all_rows in zip(wealths_of(small), wealths_of(large), strict=True):
         if all_rows.row_of.size == K:
             assert len(few.total) * 4 <= K == len(all_rows.total)
             np.testing.assert_array_equal(few.total[few.row_of[standing]], all_rows.total[standing])
@@ -87,7 +88,7 @@ def test_an_arm_that_is_withdrawn_keeps_no_bets() -> None:
         game.withdraw(arm)
     game.play(rows[2:])
     assert len(game.candidates) == K
-    assert len(purses_of(game)[0].total) == 2
+    assert len(wealths_of(game)[0].total) == 2
 
 
 def test_what_a_result_asks_its_game_needs_no_bets() -> None:
@@ -101,7 +102,7 @@ def test_what_a_result_asks_its_game_needs_no_bets() -> None:
     bound = going_on.regret_bound
     assert result.regret_bound == bound
     assert isinstance(result._game, EliminationGame)
-    assert len(purses_of(result._game)[0].total) == 0
+    assert len(wealths_of(result._game)[0].total) == 0
     assert result._game.play(rows) == 0  # it stays where it is
     assert result._game.regret_bound == bound
 

@@ -64,7 +64,7 @@ def variance_vector(variances: KnownVariances, n_arms: int) -> NDArray[np.float6
     values = np.asarray(variances, dtype=np.float64)
     if values.ndim == 1 and values.size != n_arms:
         raise ValueError(f"variances has {values.size} entries, the game has {n_arms} arms")
-    return np.broadcast_to(values, (n_arms,))
+    return np.full(n_arms, values)
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,7 @@ class HoeffdingRace:
         from bestarm.kernels.boundaries import race_intervals
 
         variances = variance_vector(self.variances, n_arms)
-        evidence = BoundaryEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, False)
-        evidence.board.own[:] = variances
+        evidence = BoundaryEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, variances)
         return EliminationGame(evidence, None, Guarantee(self.delta, KNOWN_VARIANCES))
 
 
@@ -200,7 +199,7 @@ class VarianceRace:
 
         check_n_arms(n_arms)
         intervals = GaussianIntervals() if self.rewards == "gaussian" else BernsteinIntervals()
-        evidence = BoundaryEvidence(n_arms, intervals, self.delta, race_intervals, True)
+        evidence = BoundaryEvidence(n_arms, intervals, self.delta, race_intervals, np.empty(0))
         promise = Guarantee(self.delta, intervals.assumption, nearly_gaussian=intervals.bounds is None)
         return EliminationGame(evidence, intervals.bounds, promise)
 
@@ -272,7 +271,9 @@ class LUCBGame(Game):
 
     def next_arms(self) -> Arms:
         """All arms at first, then the leader and its challenger."""
-        return np.arange(self.n_arms) if self.n_rounds == 0 else np.sort(self._duel.pair)
+        if self.n_rounds == 0:
+            return np.arange(self.n_arms)
+        return np.sort(self._duel.progress[["leader", "challenger"]].item())
 
     @property
     def reason(self) -> Reason | None:
@@ -282,7 +283,7 @@ class LUCBGame(Game):
     @property
     def candidates(self) -> tuple[int, ...]:
         """All arms until the end."""
-        return (int(self._duel.pair[0]),) if self._decided else super().candidates
+        return (int(self._duel.progress[0].leader),) if self._decided else super().candidates
 
     @property
     def eliminations(self) -> list[Elimination[int]]:
@@ -317,7 +318,7 @@ class LUCBGame(Game):
             used += n_used
             if self._decided:
                 break
-        self.n_rounds, self.n_queries = self._duel.tally.tolist()
+        self.n_rounds, self.n_queries = self._duel.progress[["n_rounds", "n_queries"]].item()
         return used
 
 

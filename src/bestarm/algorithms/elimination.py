@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import Arms, DataWatch, Elimination, Game, Guarantee, Reason, Rewards
+from bestarm.algorithms.game import Arms, AssumptionCheck, Elimination, Game, Guarantee, Reason, Rewards
 from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_lead, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
-from bestarm.kernels.board import CANDIDATES, FOREVER, POOL_EXHAUSTED, WITHIN_EPSILON
+from bestarm.kernels.board import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
 from bestarm.values import shortest_call
 
 
@@ -33,34 +33,34 @@ class EliminationGame(Game):
         evidence: Evidence,
         bounds: tuple[float, float] | None,
         guarantee: Guarantee,
-        watch: DataWatch | None = None,
+        check: AssumptionCheck | None = None,
         max_rounds: int | None = None,
         max_queries: int | None = None,
     ) -> None:
         n_arms = evidence.board.arms.size
-        super().__init__(n_arms, bounds, guarantee, watch)
+        super().__init__(n_arms, bounds, guarantee, check)
         if max_queries is not None and max_queries < n_arms:
             raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {max_queries}")
         self.evidence = evidence
         self._board = evidence.board
-        self._max_rounds = FOREVER if max_rounds is None else max_rounds
-        self._max_queries = FOREVER if max_queries is None else max_queries
-        self._board.limits[:] = self._max_rounds, self._max_queries
-        self._read_tally()
+        for name, limit in (("max_rounds", max_rounds), ("max_queries", max_queries)):
+            if limit is not None:
+                self._board.progress[name] = limit
+        self._read_progress()
 
-    def _read_tally(self) -> None:
-        tally = self._board.tally.tolist()
-        self.n_rounds, self.n_queries, self._n_queried, n_candidates, _, ended_by = tally
-        self._reason = self._why_ended(n_candidates, ended_by)
+    def _read_progress(self) -> None:
+        now = self._board.now
+        self.n_rounds, self.n_queries, self._n_queried = now.n_rounds, now.n_queries, now.n_queried
+        self._reason = self._why_ended(now)
 
-    def _why_ended(self, n_candidates: int, ended_by: int) -> Reason | None:
-        if ended_by == POOL_EXHAUSTED:
+    def _why_ended(self, now: Progress) -> Reason | None:
+        if now.ended == POOL_EXHAUSTED:
             return Reason.ALL_ITEMS_USED
-        if n_candidates == 1:
+        if now.n_candidates == 1:
             return Reason.DECIDED
-        if ended_by == WITHIN_EPSILON:
+        if now.ended == WITHIN_EPSILON:
             return Reason.WITHIN_EPSILON
-        if self.n_rounds >= self._max_rounds or self.n_queries + self._n_queried > self._max_queries:
+        if now.n_rounds >= now.max_rounds or now.n_queries + now.n_queried > now.max_queries:
             return Reason.BUDGET
         return None
 
@@ -92,7 +92,7 @@ class EliminationGame(Game):
     @property
     def candidates(self) -> tuple[int, ...]:
         """The arms that may still be the best, in increasing order."""
-        return tuple(sorted(self._board.arms[self._board.bar == 0].tolist()))
+        return tuple(sorted(self._board.arms[~self._board.is_out].tolist()))
 
     @property
     def best(self) -> int:
@@ -164,11 +164,11 @@ class EliminationGame(Game):
         self._leave(np.setdiff1d(self._due(), arms).tolist())
 
     def _leave(self, arms: list[int]) -> None:
-        from bestarm.kernels.rounds import let_leave_kernel
+        from bestarm.kernels.rounds import withdraw_arms
 
         self._board.last_round[arms] = self.n_rounds
-        let_leave_kernel(self._board, self.n_rounds)
-        self._read_tally()
+        withdraw_arms(self._board, self.n_rounds)
+        self._read_progress()
         self._asked = None
 
     def _absorb_round(self, asked: Arms, row: Rewards) -> None:
@@ -180,16 +180,16 @@ class EliminationGame(Game):
         try:
             return self.evidence.play(rows)
         finally:  # a boundary may raise on the way
-            self._read_tally()
+            self._read_progress()
 
     def take_out(self, arm: int) -> None:
         """Query an arm no more, and let nobody be beaten by it."""
-        self.evidence.forget(arm)
+        self.evidence.discard_evidence(arm)
         board = self._board
         place = int(np.flatnonzero(board.arms == arm)[0])
-        if board.bar[place] == 0.0:
-            board.bar[place] = np.inf
-            board.tally[CANDIDATES] -= 1
+        if not board.is_out[place]:
+            board.is_out[place] = True
+            board.progress["n_candidates"] -= 1
         self._leave([arm])
 
 
@@ -208,8 +208,8 @@ def comparison_game(
         about,
         nearly_gaussian=comparison.bounds is None and about == "mean",
     )
-    watch = DataWatch(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
-    return EliminationGame(evidence, comparison.bounds, guarantee, watch, max_rounds, max_queries)
+    check = AssumptionCheck(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
+    return EliminationGame(evidence, comparison.bounds, guarantee, check, max_rounds, max_queries)
 
 
 @dataclass(frozen=True, repr=False)

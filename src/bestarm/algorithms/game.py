@@ -150,7 +150,7 @@ def _callers_level() -> int:
     return level
 
 
-class DataWatch:
+class AssumptionCheck:
     """Looks at the first rounds of a game; `judgement` is what it found wrong, if anything."""
 
     def __init__(self, bounds: tuple[float, float] | None) -> None:
@@ -210,7 +210,7 @@ class Game:
     A subclass defines what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
     it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. Everything else follows.
 
-    Rewards must lie in the ``bounds``, if there are any; a ``watch`` warns where the first rounds look wrong.
+    Rewards must lie in the ``bounds``, if there are any; a ``check`` warns where the first rounds look wrong.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class Game:
         n_arms: int,
         bounds: tuple[float, float] | None = None,
         guarantee: Guarantee = NO_GUARANTEE,
-        watch: DataWatch | None = None,
+        check: AssumptionCheck | None = None,
     ) -> None:
         check_n_arms(n_arms)
         self.n_arms = n_arms
@@ -244,7 +244,7 @@ class Game:
         self.n_queries = 0
         self._sums = np.zeros(n_arms)
         self._counts = np.zeros(n_arms, dtype=np.int64)
-        self._watch = watch
+        self._check = check
         self._asked: Arms | None = None
         self.warnings: list[str] = []  # about rewards that do not look the way the comparison assumes
 
@@ -426,7 +426,7 @@ class Game:
         check_rewards(block, self.bounds, self.n_rounds)
         self._asked = None
         used = self._absorb_block(block)
-        if self._watch is not None:
+        if self._check is not None:
             queried_all_along = np.flatnonzero(self.counts >= min(self.n_rounds, LOOK))
             self._look(block[:used], queried_all_along)
         return used
@@ -472,12 +472,12 @@ class Game:
         return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")
 
     def _look(self, rows: Rewards, arms: Arms) -> None:
-        """Show the first rounds to the watch, until it has seen enough; a warning may be an error."""
-        watch, self._watch = self._watch, None
-        if watch is None:
+        """Show the first rounds to the check, until it has seen enough; a warning may be an error."""
+        check, self._check = self._check, None
+        if check is None:
             return
-        if watch.look(rows, arms):
-            self._watch = watch
-        elif watch.judgement is not None:
-            self.warnings.append(watch.judgement)
-            warn_of_assumption(watch.judgement)
+        if check.look(rows, arms):
+            self._check = check
+        elif check.judgement is not None:
+            self.warnings.append(check.judgement)
+            warn_of_assumption(check.judgement)

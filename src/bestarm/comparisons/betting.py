@@ -10,7 +10,7 @@ import numpy as np
 from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, items_assumption
 from bestarm.comparisons.wealth import CAP, RESERVE, WealthEvidence, mixture
-from bestarm.kernels.wealth_state import Folio, new_folio
+from bestarm.kernels.wealth_state import PortfolioState, new_portfolio
 from bestarm.values import shortest_call
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
@@ -141,10 +141,10 @@ class PortfolioEvidence(WealthEvidence):
 
     def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
         super().__init__(n_arms, betting, goal)
-        self.folio = new_folio(n_arms)
+        self.portfolio = new_portfolio(n_arms)
 
-    def _on_chosen(self) -> tuple[None, Folio]:
-        return None, self.folio
+    def _chosen(self) -> tuple[None, PortfolioState]:
+        return None, self.portfolio
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.checks import check_choice, check_count, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import GAUSSIAN, Evidence, Goal, Role, bounded, shared_rounds
-from bestarm.kernels.board import ENDED, QUERIED, ROUNDS, PairRule, Thresholds
+from bestarm.kernels.board import PairRule, Thresholds
 from bestarm.values import shortest_call
 
 Array = NDArray[np.float64]
@@ -86,9 +86,7 @@ class BoundaryEvidence(Evidence):
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
         board, used = self.board, 0
-        for block, thresholds in in_chunks(
-            rows, self._boundary, board.arms.size, self._delta, int(board.tally[ROUNDS])
-        ):
+        for block, thresholds in in_chunks(rows, self._boundary, board.arms.size, self._delta, board.n_rounds):
             played = self._kernel(block, *thresholds, board, *self._own)
             used += played
             if played < len(block):
@@ -113,7 +111,7 @@ class PairEvidence(BoundaryEvidence):
         """
         used = 0
         while used < len(rows):
-            block = rows[used : used + CHUNK - int(self.board.tally[ROUNDS]) % CHUNK]
+            block = rows[used : used + CHUNK - self.board.n_rounds % CHUNK]
             played = self._play_below_floor(block)
             if played is None:
                 played = super().play(block)
@@ -128,7 +126,7 @@ class PairEvidence(BoundaryEvidence):
         Statistics do not depend on the boundary, and who does not cross the floor does not cross the boundary.
         """
         board = self.board
-        begun, n_arms = int(board.tally[ROUNDS]), board.arms.size
+        begun, n_arms = board.n_rounds, board.arms.size
         if len(block) < CHUNK or begun == 0 or board.squares.size > PAIRS_TRIED:
             return None
         rounds = np.arange(begun + 1, begun + CHUNK + 1, dtype=np.float64)
@@ -136,9 +134,9 @@ class PairEvidence(BoundaryEvidence):
         if floor is None:
             return None
         before = [part.copy() for part in self._state()]
-        ended, beaten_round = board.tally[ENDED], board.beaten_round.copy()
+        ended, beaten_round = board.now.ended, board.beaten_round.copy()
         played = self._kernel(block, *floor, board, *self._own)
-        if board.tally[ENDED] == ended and np.array_equal(board.beaten_round, beaten_round):
+        if board.now.ended == ended and np.array_equal(board.beaten_round, beaten_round):
             return played
         for part, old in zip(self._state(), before, strict=True):
             part[...] = old
@@ -171,8 +169,8 @@ class PairEvidence(BoundaryEvidence):
         """``mean_a - mean_b`` over the rounds shared, and the centred sum of squares of the difference."""
         board = self.board
         at_a, at_b = (int(np.flatnonzero(board.arms == arm)[0]) for arm in (a, b))
-        both_queried = max(at_a, at_b) < board.tally[QUERIED]
-        lead = board.means[at_a] - board.means[at_b] if both_queried else board.parted[b, a]
+        both_queried = max(at_a, at_b) < board.n_queried
+        lead = board.means[at_a] - board.means[at_b] if both_queried else board.lead_at_exit[b, a]
         return float(lead), float(board.squares[max(at_a, at_b), min(at_a, at_b)])
 
 

@@ -36,8 +36,12 @@ class ConvexEvidence(BoundaryEvidence):
 
     def diagnostics(self) -> dict[str, int]:
         """How often the solver ran, and how often it could not certify a sign."""
-        rounds, arms, uncertified = self._search.counts.tolist()
-        return {"rounds looked at": rounds, "arms solved": arms, "not certified": uncertified}
+        counts = self._search.progress[0]
+        return {
+            "rounds looked at": int(counts.n_looks),
+            "arms solved": int(counts.n_solved),
+            "not certified": int(counts.n_uncertified),
+        }
 
 
 class ConvexBoundary(BoundaryComparison):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import check_lead
-from bestarm.kernels.board import ROUNDS, Board, new_board
+from bestarm.kernels.board import Board, new_board
 from bestarm.text import described
 
 Role = Literal["pairs", "combinations"]
@@ -78,7 +78,7 @@ class Evidence(ABC):
         """What the evidence counts besides queries."""
         return {}
 
-    def forget(self, arm: int) -> None:  # noqa: B027 - an empty default
+    def discard_evidence(self, arm: int) -> None:  # noqa: B027 - an empty default
         """Drop the evidence that others are worse than this arm, which was disqualified in the round now asked.
 
         Nothing to drop where every test stands for itself: arms that are not queried beat nobody.
@@ -90,7 +90,7 @@ class Evidence(ABC):
 
 def shared_rounds(board: Board, a: int, b: int) -> int:
     """The number of rounds in which both arms were queried."""
-    return int(min(board.last_round[a], board.last_round[b], board.tally[ROUNDS]))
+    return int(min(board.last_round[a], board.last_round[b], board.n_rounds))
 
 
 class Comparison(Protocol):

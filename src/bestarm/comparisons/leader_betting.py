@@ -11,18 +11,15 @@ from bestarm.checks import check_bounds, check_count, check_share
 from bestarm.comparisons.betting import Betting
 from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, shared_rounds
 from bestarm.comparisons.wealth import WealthEvidence, mixture
-from bestarm.kernels.board import ENDED, GOING_ON, QUERIED, ROUNDS, WITHIN_EPSILON
+from bestarm.kernels.board import GOING_ON, WITHIN_EPSILON
 from bestarm.kernels.wealth_state import (
-    COLUMNS,
-    RENEWAL,
-    Inquiry,
-    Led,
-    Wealth,
+    LeaderBets,
+    PairBets,
+    ShiftedWealth,
     WealthRule,
-    new_course,
-    new_inquiry,
+    new_leader_log,
     new_leaders,
-    new_purse,
+    new_shifted_wealth,
     with_room,
 )
 from bestarm.values import shortest_call
@@ -32,197 +29,12 @@ WIDTH = 32  # shifts that are told apart at a time: it costs no more than a few,
 SHIFTS: Array = 10.0 ** (np.arange(1 - 8 * WIDTH, 1) / 48)  # steps of a twentieth, down to 5e-6 of the range of rewards
 LONGEST = 10**7  # rounds; a bet on a pair that would wake later than this is left asleep
 REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed anew from the first round on
-
-
-class Asked:
-    """Which shifts are left for one leader and some arms, of the `WIDTH` from the place ``first`` on."""
-
-    def __init__(self, inquiry: Inquiry, first: int) -> None:
-        self.inquiry = inquiry
-        self.first = first
-        self.n_rounds = 0
-
-    def covers(self, arms: Sequence[int]) -> bool:
-        """Whether all these arms are asked about."""
-        return set(arms) <= set(self.inquiry.arms.tolist())
-
-    def ruled_out_from(self, arms: Sequence[int]) -> dict[int, int]:
-        """By arm, the place of the first shift that is ruled out."""
-        left = dict(zip(self.inquiry.arms.tolist(), self.inquiry.n_left.tolist(), strict=True))
-        return {arm: self.first + left[arm] for arm in arms}
-
-
-class Inquiries:
-    """The largest shift by which the leader may be worse than other arms, up to a twentieth: kept up as a game goes on.
-
-    Some shifts are told apart at a time: first the largest, and when these are ruled out for all arms, those below. So
-    an answer costs the same after any number of rounds, but for the rounds in which it falls to other shifts or there
-    is another leader, of whom it is worked out from the first round on. Shifts are of rewards scaled to length one.
-    """
-
-    def __init__(self, evidence: "LeaderEvidence", shifts: Array) -> None:
-        self._evidence = evidence
-        self._shifts = np.unique(np.maximum(shifts, evidence.rule.zone))  # with a zone the best leads at least by that
-        self._of: dict[int, Asked] = {}  # by leader
-        betting = evidence.betting
-        bets = np.array(betting.bets), np.array(betting.weights)
-        self._on_pair = mixture(*bets, betting.reserve, LONGEST)
-
-    def largest_shift(self, leader: int, arms: Sequence[int]) -> float:
-        """The largest shift by which the leader may be worse than one of these arms.
-
-        Of arms for which all that are told apart are ruled out, the smallest of these is taken: that is no less.
-        """
-        if not arms:
-            return 0.0
-        asked = self._of.pop(leader, None)
-        if asked is None or not asked.covers(arms):
-            asked = self._new(arms, self._shifts.size - WIDTH)
-        self._go_on(asked, leader)
-        while asked.first > 0 and max(asked.ruled_out_from(arms).values()) == asked.first:
-            asked = self._new(arms, asked.first - WIDTH)
-            self._go_on(asked, leader)
-        self._of[leader] = asked
-        for forgotten in list(self._of)[:-REMEMBERED]:
-            del self._of[forgotten]
-        return max(self._largest(leader, arm, place) for arm, place in asked.ruled_out_from(arms).items())
-
-    def about(self, leader: int) -> Inquiry:
-        """The wealth behind the last answer about a leader."""
-        return self._of[leader].inquiry
-
-    def _largest(self, leader: int, arm: int, place: int) -> float:
-        """Up to a shift that was ruled out, and no more than what is left of a pool can make of it."""
-        rule, n = self._evidence.rule, shared_rounds(self._evidence.board, leader, arm)
-        shift = float(self._shifts[place]) if place < self._shifts.size else 1.0
-        if rule.pool == 0 or n == 0:
-            return shift
-        behind = -n * self._evidence.lead(leader, arm) * rule.scale
-        return min(shift, max(0.0, (behind + rule.pool - n) / rule.pool))
-
-    def _new(self, arms: Sequence[int], first: int) -> Asked:
-        """What is known before the first round about the shifts from a place on."""
-        evidence, begin = self._evidence, max(0, first)
-        shifts = self._shifts[begin : first + WIDTH] - evidence.rule.zone
-        weights, pair_weights = evidence.leaders.weights, self._on_pair.weights
-        K = evidence.board.arms.size
-        return Asked(new_inquiry(K, np.array(sorted(arms)), shifts, weights, pair_weights), begin)
-
-    def _go_on(self, asked: Asked, leader: int) -> None:
-        """Make the bets of all rounds that are new, as long as there are shifts left."""
-        from bestarm.kernels.leaders import ask_again
-
-        evidence, pair = self._evidence, self._on_pair
-        course, leaders = evidence.course, evidence.leaders
-        bets = leaders.bets, leaders.weights, leaders.sizes, pair.bets, pair.weights, pair.first_rounds
-        for begun, arms, rows in evidence.history.blocks(asked.n_rounds):
-            if not asked.inquiry.n_left.any():
-                break
-            column_of = np.full(evidence.board.arms.size, -1)
-            column_of[arms] = np.arange(arms.size)
-            ask_again(rows, column_of, begun, leader, course, bets, asked.inquiry, evidence.rule)
-        asked.n_rounds = evidence.history.n_rounds
-
-
 # Chosen with some 250 others on 32 score tables, where the optimum is flat.
 BETS: NDArray[np.float64] = 0.95 * 0.5 ** np.arange(8.0)
 WEIGHTS: NDArray[np.float64] = BETS**0.6 / (BETS**0.6).sum()
 SIZES = np.array([1, 2, 4, 8, 16])  # of the averages of leaders
 PAIRS = 1 / 20  # the share of the wealth in bets on pairs
 FEW_ARMS = 100  # up to which bets on pairs cost little beside an evaluation
-
-
-class LeaderEvidence(WealthEvidence):
-    """The wealth of bets on averages of the leaders, and of bets on pairs beside it where there are any."""
-
-    def __init__(self, n_arms: int, betting: Betting, goal: Goal, pairs: float) -> None:
-        self._pairs = pairs
-        self._goal = goal
-        super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
-        self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
-        self.course = new_course(n_arms, BETS.size)
-        self._n_queried = n_arms  # when the last round was over
-        epsilon = goal.epsilon * betting.scale
-        self.regret = Inquiries(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
-        self._near = Inquiries(self, np.array([epsilon]))
-
-    def _rule(self, goal: Goal) -> WealthRule:
-        self.share = self._pairs or PAIRS
-        return super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0, paired=self._pairs > 0.0)
-
-    def _state(self) -> Wealth:
-        if self._pairs > 0.0:
-            return super()._state()
-        return Wealth(np.zeros((1, 1)), new_purse(1, BETS[:1], WEIGHTS[:1], 0.0), None)
-
-    def play(self, rows: NDArray[np.float64]) -> int:
-        """Play rounds from whole rows until the end; the number of rows used."""
-        self._part_with_withdrawn()
-        used = 0
-        while used < len(rows) and (played := super().play(rows[used:])):
-            used += played
-            if self._paused():
-                self._end_within_epsilon()
-        self._n_queried = int(self.board.tally[QUERIED])
-        return used
-
-    def _on_chosen(self) -> tuple[Led, None]:
-        """The bets on leaders, with room for the next renewal in the course of the game."""
-        self.course = with_room(self.course)
-        return Led(self.leaders, self.course), None
-
-    def _paused(self) -> bool:
-        """With epsilon: whether the leaders were renewed after the last round, however the rounds are told."""
-        n_entries = self.course.n_entries[0]
-        last = self.course.first_rounds[n_entries - 1] if n_entries > 0 else 0
-        return self.rule.pause and bool(last == self.board.tally[ROUNDS] + 1)
-
-    def _part_with_withdrawn(self) -> None:
-        """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""
-        from bestarm.kernels.leaders import renew_leaders_kernel
-
-        board, leaders = self.board, self.leaders
-        if board.tally[QUERIED] == self._n_queried:
-            return  # nobody has left since the last round
-        columns, queried = leaders.arms[: leaders.counts[COLUMNS]], board.arms[: board.tally[QUERIED]]
-        if board.tally[ROUNDS] > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
-            renewal = leaders.counts[RENEWAL]
-            self.course = with_room(self.course)
-            renew_leaders_kernel(board.tally[ROUNDS], board, leaders, self.course, self.rule.zone)
-            leaders.counts[RENEWAL] = min(renewal, leaders.counts[RENEWAL])  # 0 where somebody fails in the next round
-
-    def _end_within_epsilon(self) -> None:
-        """End the game if the leader is shown to be within epsilon of every other candidate."""
-        board = self.board
-        queried = slice(board.tally[QUERIED])
-        arms, means = board.arms[queried], board.means[queried]
-        candidates = np.flatnonzero(board.bar[queried] == 0.0)
-        if candidates.size < 2 or board.tally[ENDED] != GOING_ON or (board.bar == 0.0).sum() > candidates.size:
-            return  # it has ended, or somebody was withdrawn
-        leader = int(arms[candidates[np.argmax(means[candidates])]])
-        others = [arm for arm in arms[candidates].tolist() if arm != leader]
-        if self._near.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
-            board.tally[ENDED] = WITHIN_EPSILON
-
-    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
-        """By how much, at most, arm a is worse than the best arm if that is one of the others: minus that."""
-        return -self.regret.largest_shift(a, others) / self.rule.scale
-
-    @property
-    def _log_threshold(self) -> float:
-        """Of the wealth on a single pair, for bounds that are a statement of their own: level ``delta / (K - 1)``."""
-        return float(np.log(self.board.arms.size - 1) - np.log(self._goal.delta))
-
-    def forget(self, arm: int) -> None:
-        """An arm that fails in the round now asked stays among the leaders until it is over, with the worst reward.
-
-        Who fails may depend on the rewards of the round, so it must not change what was bet on before.
-        """
-        if self.rule.paired:
-            super().forget(arm)
-        if arm in self.leaders.arms[: self.leaders.counts[COLUMNS]]:
-            self.leaders.failing[arm] = True
-            self.leaders.counts[RENEWAL] = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -296,3 +108,186 @@ class LeaderBetting:
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The wealth of the bets in a new game."""
         return LeaderEvidence(n_arms, Betting(self.bounds, pool=self.pool), goal, self._share(n_arms))
+
+
+class LeaderEvidence(WealthEvidence):
+    """The wealth of bets on averages of the leaders, and of bets on pairs beside it where there are any."""
+
+    def __init__(self, n_arms: int, betting: Betting, goal: Goal, pairs: float) -> None:
+        self._pairs = pairs
+        self._goal = goal
+        super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
+        self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
+        self.log = new_leader_log(n_arms, BETS.size)
+        self._n_queried = n_arms  # when the last round was over
+        epsilon = goal.epsilon * betting.scale
+        self.regret = RegretBound(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
+        self._near = RegretBound(self, np.array([epsilon]))
+
+    def _rule(self, goal: Goal) -> WealthRule:
+        self.share = self._pairs or PAIRS
+        return super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0)
+
+    def _pair_bets(self) -> PairBets | None:
+        return super()._pair_bets() if self._pairs > 0.0 else None
+
+    def play(self, rows: NDArray[np.float64]) -> int:
+        """Play rounds from whole rows until the end; the number of rows used."""
+        self._replace_withdrawn()
+        used = 0
+        while used < len(rows) and (played := super().play(rows[used:])):
+            used += played
+            if self._paused():
+                self._end_within_epsilon()
+        self._n_queried = self.board.n_queried
+        return used
+
+    def _chosen(self) -> tuple[LeaderBets, None]:
+        """The bets on leaders, with room for the next renewal in their log."""
+        self.log = with_room(self.log)
+        return LeaderBets(self.leaders, self.log), None
+
+    def _paused(self) -> bool:
+        """With epsilon: whether the leaders were renewed after the last round, however the rounds are told."""
+        n_entries = self.log.n_entries[0]
+        last = self.log.first_rounds[n_entries - 1] if n_entries > 0 else 0
+        return self.rule.pause and bool(last == self.board.n_rounds + 1)
+
+    def _replace_withdrawn(self) -> None:
+        """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""
+        from bestarm.kernels.leaders import replace_withdrawn
+
+        board, leaders = self.board, self.leaders
+        if board.n_queried == self._n_queried:
+            return  # nobody has left since the last round
+        columns, queried = self._columns(), board.arms[: board.n_queried]
+        if board.n_rounds > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
+            schedule = leaders.progress[0]
+            planned = schedule.next_renewal
+            self.log = with_room(self.log)
+            replace_withdrawn(board.n_rounds, board, leaders, self.log, self.rule.zone)
+            schedule.next_renewal = min(planned, schedule.next_renewal)
+
+    def _columns(self) -> NDArray[np.int64]:
+        """The arms that the bets on leaders are about."""
+        return self.leaders.arms[: self.leaders.progress[0].n_columns]
+
+    def _end_within_epsilon(self) -> None:
+        """End the game if the leader is shown to be within epsilon of every other candidate."""
+        board = self.board
+        queried = slice(board.n_queried)
+        arms, means = board.arms[queried], board.means[queried]
+        candidates = np.flatnonzero(~board.is_out[queried])
+        if candidates.size < 2 or board.now.ended != GOING_ON or board.now.n_candidates > candidates.size:
+            return  # it has ended, or somebody was withdrawn
+        leader = int(arms[candidates[np.argmax(means[candidates])]])
+        others = [arm for arm in arms[candidates].tolist() if arm != leader]
+        if self._near.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
+            board.progress["ended"] = WITHIN_EPSILON
+
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
+        """By how much, at most, arm a is worse than the best arm if that is one of the others: minus that."""
+        return -self.regret.largest_shift(a, others) / self.rule.scale
+
+    @property
+    def _log_threshold(self) -> float:
+        """Of the wealth on a single pair, for bounds that are a statement of their own: level ``delta / (K - 1)``."""
+        return float(np.log(self.board.arms.size - 1) - np.log(self._goal.delta))
+
+    def discard_evidence(self, arm: int) -> None:
+        """An arm that fails in the round now asked stays among the leaders until it is over, with the worst reward.
+
+        Who fails may depend on the rewards of the round, so it must not change what was bet on before.
+        """
+        super().discard_evidence(arm)
+        if arm in self._columns():
+            self.leaders.failing[arm] = True
+            self.leaders.progress[0].any_failing = True
+
+
+class _Replay:
+    """The bets of a game made again as if a leader were worse, by each of some shifts from the place ``first`` on."""
+
+    def __init__(self, wealth: ShiftedWealth, first: int) -> None:
+        self.wealth = wealth
+        self.first = first
+        self.n_rounds = 0
+
+    def covers(self, arms: Sequence[int]) -> bool:
+        """Whether the wealth against all these arms is known."""
+        return set(arms) <= set(self.wealth.arms.tolist())
+
+    def ruled_out_from(self, arms: Sequence[int]) -> dict[int, int]:
+        """By arm, the place of the first shift that is ruled out."""
+        left = dict(zip(self.wealth.arms.tolist(), self.wealth.n_left.tolist(), strict=True))
+        return {arm: self.first + left[arm] for arm in arms}
+
+
+class RegretBound:
+    """The largest shift by which the leader may be worse than other arms, up to a twentieth: kept up as a game goes on.
+
+    Some shifts are told apart at a time: first the largest, and when these are ruled out for all arms, those below. So
+    an answer costs the same after any number of rounds, but for the rounds in which it falls to other shifts or there
+    is another leader, of whom it is worked out from the first round on. Shifts are of rewards scaled to length one.
+    """
+
+    def __init__(self, evidence: "LeaderEvidence", shifts: Array) -> None:
+        self._evidence = evidence
+        self._shifts = np.unique(np.maximum(shifts, evidence.rule.zone))  # with a zone the best leads at least by that
+        self._replays: dict[int, _Replay] = {}  # by leader
+        betting = evidence.betting
+        self._on_pair = mixture(np.array(betting.bets), np.array(betting.weights), betting.reserve, LONGEST)
+
+    def largest_shift(self, leader: int, arms: Sequence[int]) -> float:
+        """The largest shift by which the leader may be worse than one of these arms.
+
+        Of arms for which all that are told apart are ruled out, the smallest of these is taken: that is no less.
+        """
+        if not arms:
+            return 0.0
+        replay = self._replays.pop(leader, None)
+        if replay is None or not replay.covers(arms):
+            replay = self._new(leader, arms, self._shifts.size - WIDTH)
+        self._catch_up(replay)
+        while replay.first > 0 and max(replay.ruled_out_from(arms).values()) == replay.first:
+            replay = self._new(leader, arms, replay.first - WIDTH)
+            self._catch_up(replay)
+        self._replays[leader] = replay
+        for oldest in list(self._replays)[:-REMEMBERED]:
+            del self._replays[oldest]
+        return max(self._largest(leader, arm, place) for arm, place in replay.ruled_out_from(arms).items())
+
+    def wealth_against(self, leader: int) -> ShiftedWealth:
+        """The wealth behind the last answer about a leader."""
+        return self._replays[leader].wealth
+
+    def _largest(self, leader: int, arm: int, place: int) -> float:
+        """Up to a shift that was ruled out, and no more than what is left of a pool can make of it."""
+        rule, n = self._evidence.rule, shared_rounds(self._evidence.board, leader, arm)
+        shift = float(self._shifts[place]) if place < self._shifts.size else 1.0
+        if rule.pool == 0 or n == 0:
+            return shift
+        behind = -n * self._evidence.lead(leader, arm) * rule.scale
+        return min(shift, max(0.0, (behind + rule.pool - n) / rule.pool))
+
+    def _new(self, leader: int, arms: Sequence[int], first: int) -> _Replay:
+        """What is known before the first round about the shifts from a place on."""
+        evidence, begin = self._evidence, max(0, first)
+        shifts = self._shifts[begin : first + WIDTH] - evidence.rule.zone
+        weights, pair_weights = evidence.leaders.weights, self._on_pair.weights
+        K = evidence.board.arms.size
+        return _Replay(new_shifted_wealth(K, leader, np.array(sorted(arms)), shifts, weights, pair_weights), begin)
+
+    def _catch_up(self, replay: _Replay) -> None:
+        """Make the bets of all rounds that are new, as long as there are shifts left."""
+        from bestarm.kernels.leaders import replay_shifted
+
+        evidence, wealth = self._evidence, replay.wealth
+        for begun, arms, rows in evidence.history.blocks(replay.n_rounds):
+            if not wealth.n_left.any():
+                break
+            column_of = np.full(evidence.board.arms.size, -1)
+            column_of[arms] = np.arange(arms.size)
+            bets = evidence.log, evidence.leaders, self._on_pair
+            replay_shifted(rows, column_of, begun, *bets, wealth, evidence.rule)
+        replay.n_rounds = evidence.history.n_rounds

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from bestarm.checks import check_count, check_share
 from bestarm.comparisons.boundaries import MIN_ROUNDS, Array, PairEvidence, StudentMixture
 from bestarm.comparisons.evidence import SYMMETRIC, Evidence, Goal, Role, shared_rounds
-from bestarm.kernels.board import QUERIED, ROUNDS
 from bestarm.kernels.wealth_state import RivalRule, new_rivals
 from bestarm.values import shortest_call
 
@@ -49,24 +48,25 @@ class SymmetricEvidence(PairEvidence):
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        self._part_with_withdrawn()
+        self._replace_withdrawn()
         if self._delta > 0.0:
             return super().play(rows)
         nobody = np.full(len(rows), np.inf)
         return int(self._kernel(rows, nobody, nobody, self.board, *self._own))
 
-    def _part_with_withdrawn(self) -> None:
+    def _replace_withdrawn(self) -> None:
         """Choose rivals anew where one was withdrawn, which is decided before the round."""
         from bestarm.kernels.symmetric import renew_rivals
 
         board, rivals = self.board, self.rivals
-        queried = board.arms[: board.tally[QUERIED]]
-        bet_on = rivals.rival[queried[board.bar[: queried.size] == 0.0]]
+        queried = board.arms[: board.n_queried]
+        bet_on = rivals.rival[queried[~board.is_out[: queried.size]]]
         bet_on = bet_on[bet_on >= 0]
         if not np.isin(bet_on[~rivals.failing[bet_on]], queried).all():
-            renewal = rivals.renewal[0]
-            renew_rivals(board.tally[ROUNDS], board, rivals, self.rule.zone)
-            rivals.renewal[0] = min(renewal, rivals.renewal[0])  # 0 where somebody fails in the next round
+            schedule = rivals.progress[0]
+            planned = schedule.next_renewal
+            renew_rivals(board.n_rounds, board, rivals, self.rule.zone)
+            schedule.next_renewal = min(planned, schedule.next_renewal)
 
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:  # type: ignore[override]
         """A lower confidence bound for ``mu_a - mu_b`` by the boundary of the Student mixture; None without it.
@@ -83,14 +83,14 @@ class SymmetricEvidence(PairEvidence):
         enough = may_be_judged(self.rivals.first, a, b, n, square, self._constant_from(delta))
         return self._lower_bound(a, b, delta) if enough else -np.inf
 
-    def forget(self, arm: int) -> None:
+    def discard_evidence(self, arm: int) -> None:
         """What was bet on an arm that fails in the round now asked loses as much as it can in that round.
 
         Who fails may depend on the rewards of the round, so it must not change what was bet on before.
         """
         place = int(np.flatnonzero(self.board.arms == arm)[0])
-        self.rivals.failing[arm] = self.board.bar[place] == 0.0
-        self.rivals.renewal[0] = 0
+        self.rivals.failing[arm] = not self.board.is_out[place]
+        self.rivals.progress[0].any_failing = True
 
 
 @dataclass(frozen=True, repr=False)

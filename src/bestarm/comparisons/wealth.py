@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.comparisons.evidence import Criterion, Evidence, Goal, shared_rounds
-from bestarm.kernels.board import CANDIDATES, FOREVER, MAX_ROUNDS, QUERIED, ROUNDS, Board
+from bestarm.kernels.board import FOREVER, Board
 from bestarm.kernels.wealth_state import (
-    Folio,
-    Led,
-    Purse,
-    Wealth,
+    LeaderBets,
+    PairBets,
+    PairWealth,
+    PortfolioState,
     WealthRule,
-    new_purse,
+    lose_wealth_on,
+    new_pair_wealth,
+    only_against,
     with_bet,
-    with_rows,
-    without_wealth_on,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ WAKING = 0.25  # a bet wakes in round WAKING / bet^2: until then the best it cou
 TINY = 1e-150  # its square is still a number
 
 
-class Sleeper(NamedTuple):
+class DelayedBet(NamedTuple):
     """A bet that bets nothing before this round, and its weight in the mixture."""
 
     bet: float
@@ -42,11 +42,11 @@ class Sleeper(NamedTuple):
     round: int
 
 
-def sleeper(smallest: float, reserve: float, m: int) -> Sleeper:
+def delayed_bet(smallest: float, reserve: float, m: int) -> DelayedBet:
     """The m-th bet (m = 1, 2, ...) after the smallest one that is awake from the start; the weights sum to reserve."""
     bet = smallest * HALVING**m
     wakes = min(WAKING / max(bet, TINY) ** 2, FOREVER)
-    return Sleeper(bet, reserve * (1.0 - FADING) * FADING ** (m - 1), ceil(wakes))
+    return DelayedBet(bet, reserve * (1.0 - FADING) * FADING ** (m - 1), ceil(wakes))
 
 
 def asleep(reserve: float, n_awake: int) -> float:
@@ -64,16 +64,16 @@ class Mixture(NamedTuple):
 
 def mixture(bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float, n_rounds: int) -> Mixture:
     """The bets that are awake from the start, those that wake within so many rounds, and a bet of 0 for the others."""
-    sleepers: list[Sleeper] = []
+    delayed: list[DelayedBet] = []
     if reserve > 0.0:
         smallest = float(bets.min())
-        while (following := sleeper(smallest, reserve, len(sleepers) + 1)).round <= n_rounds:
-            sleepers.append(following)
-        sleepers.append(Sleeper(0.0, asleep(reserve, len(sleepers)), FOREVER))
+        while (following := delayed_bet(smallest, reserve, len(delayed) + 1)).round <= n_rounds:
+            delayed.append(following)
+        delayed.append(DelayedBet(0.0, asleep(reserve, len(delayed)), FOREVER))
     return Mixture(
-        np.concatenate([bets, [one.bet for one in sleepers]]),
-        np.concatenate([(1.0 - reserve) * weights, [one.weight for one in sleepers]]),
-        np.array([1] * bets.size + [one.round for one in sleepers]),
+        np.concatenate([bets, [one.bet for one in delayed]]),
+        np.concatenate([(1.0 - reserve) * weights, [one.weight for one in delayed]]),
+        np.array([1] * bets.size + [one.round for one in delayed]),
     )
 
 
@@ -148,7 +148,7 @@ class History:
 
     def add(self, rows: NDArray[np.float64]) -> None:
         """Take the rounds that were just played, as whole rows: those of arms that had left are not kept."""
-        done = int(self._board.tally[ROUNDS])
+        done = self._board.n_rounds
         begun, last = done - len(rows), self._board.last_round
         for end in self._ends(begun, done):
             if end > begun:
@@ -197,7 +197,7 @@ class History:
 
 
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
-CAP = 0.99  # the largest share of the purse that one round can lose
+CAP = 0.99  # the largest share of the wealth that one round can lose
 
 
 class WealthEvidence(Evidence):
@@ -215,7 +215,8 @@ class WealthEvidence(Evidence):
         self.betting = betting
         self.criterion = criterion
         self.rule = self._rule(goal)
-        self.state = self._state()
+        self.pairs: PairBets | None = self._pair_bets()  # None without bets on pairs
+        self.near: PairWealth | None = self._pair_wealth() if self.rule.epsilon > 0.0 else None
         self.history = History(self.board)
 
     def _rule(self, goal: Goal) -> WealthRule:
@@ -229,26 +230,27 @@ class WealthEvidence(Evidence):
             cap=CAP,
             threshold=others / (self.share * goal.delta),
             low=betting.bounds[0],
-            single=others * (1.0 - self.share) / self.share,
+            chosen=others * (1.0 - self.share) / self.share,
             signs=self.criterion == "wins",
         )
 
-    def _state(self) -> Wealth:
-        n_arms, betting = self.board.arms.size, self.betting
-        bets, weights = np.array(betting.bets), np.array(betting.weights)
-        new = partial(new_purse, n_arms, bets, weights, betting.reserve)
-        return Wealth(np.zeros((n_arms, n_arms)), new(), new() if self.rule.epsilon > 0.0 else None)
+    def _pair_bets(self) -> PairBets | None:
+        """The bets that an arm is better than another, where there are any."""
+        K = self.board.arms.size
+        return PairBets(np.zeros((K, K)), self._pair_wealth())
+
+    def _pair_wealth(self) -> PairWealth:
+        bets, weights = np.array(self.betting.bets), np.array(self.betting.weights)
+        return new_pair_wealth(self.board.arms.size, bets, weights, self.betting.reserve)
 
     def _play(self, rows: NDArray[np.float64]) -> int:
         """Play rounds in which no bet wakes."""
         from bestarm.kernels.wealth import race_wealth
 
-        sums, purse, near = self.state
-        wins = sums if self.rule.signs else None
-        led, folio = self._on_chosen()
-        return int(race_wealth(rows, self.board, (sums, purse), near, wins, led, folio, self.rule))
+        wins = self.pairs.sums if self.pairs is not None and self.rule.signs else None
+        return int(race_wealth(rows, self.board, self.pairs, self.near, wins, *self._chosen(), self.rule))
 
-    def _on_chosen(self) -> tuple[Led | None, Folio | None]:
+    def _chosen(self) -> tuple[LeaderBets | None, PortfolioState | None]:
         """The one wealth against each arm, on leaders or in portfolios, where there is one beside that on pairs."""
         return None, None
 
@@ -271,53 +273,50 @@ class WealthEvidence(Evidence):
 
     def _give_back(self) -> None:
         """Keep the bets against the queried candidates alone, once these are a quarter of those that are kept."""
-        board, n_rows = self.board, len(self.state.purse.total)
-        if n_rows >= MANY_ROWS and 4 * min(board.tally[CANDIDATES], board.tally[QUERIED]) <= n_rows:
-            queried = slice(board.tally[QUERIED])
-            self._change_purses(partial(with_rows, arms=board.arms[queried][board.bar[queried] == 0.0]))
+        board, n_rows = self.board, 0 if self.pairs is None else len(self.pairs.better.total)
+        if n_rows >= MANY_ROWS and 4 * min(board.now.n_candidates, board.n_queried) <= n_rows:
+            queried = slice(board.n_queried)
+            self._change_pairs(partial(only_against, arms=board.arms[queried][~board.is_out[queried]]))
 
-    def _change_purses(self, change: Callable[[Purse], Purse]) -> None:
-        """Change the purses that are in use."""
-        purse, near = self.state.purse, self.state.near
-        self.state = self.state._replace(purse=change(purse), near=None if near is None else change(near))
+    def _change_pairs(self, change: Callable[[PairWealth], PairWealth]) -> None:
+        """Change the wealth of all bets on pairs."""
+        if self.pairs is not None:
+            self.pairs = PairBets(self.pairs.sums, change(self.pairs.better))
+        if self.near is not None:
+            self.near = change(self.near)
 
     def rest(self) -> None:
         """Give back the bets: bounds need the rewards alone."""
-        self.board.limits[MAX_ROUNDS] = self.board.tally[ROUNDS]
-        self._change_purses(partial(with_rows, arms=self.board.arms[:0]))
+        self.board.progress["max_rounds"] = self.board.n_rounds
+        self._change_pairs(partial(only_against, arms=self.board.arms[:0]))
 
     def _rounds_until_waking(self) -> int:
         """How many rounds may be played before the next bet wakes, after waking those whose round is next."""
-        if self.betting.reserve == 0.0:
+        if self.pairs is None or self.betting.reserve == 0.0:
             return FOREVER
-        next_round = int(self.board.tally[ROUNDS]) + 1
-        while (following := self._next_sleeper()).round <= next_round:
-            self._wake(following)
+        next_round, smallest, reserve = self.board.n_rounds + 1, min(self.betting.bets), self.betting.reserve
+        m = self.pairs.better.bets.size - len(self.betting.bets) + 1
+        while (following := delayed_bet(smallest, reserve, m)).round <= next_round:
+            left = asleep(reserve, m)
+            self._change_pairs(partial(with_bet, bet=following.bet, weight=following.weight, asleep=left))
+            m += 1
         return following.round - next_round
-
-    def _next_sleeper(self) -> Sleeper:
-        n_awake = self.state.purse.bets.size - len(self.betting.bets)
-        return sleeper(min(self.betting.bets), self.betting.reserve, n_awake + 1)
-
-    def _wake(self, bet: Sleeper) -> None:
-        left = asleep(self.betting.reserve, self.state.purse.bets.size - len(self.betting.bets) + 1)
-        self._change_purses(partial(with_bet, bet=bet.bet, weight=bet.weight, asleep=left))
 
     def leader(self, candidates: Sequence[int]) -> int | None:
         """In wins: the candidate whose smallest lead over another one is largest, the first of them."""
-        if self.criterion == "mean":
+        if self.criterion == "mean" or self.pairs is None:
             return None
         arms = np.array(candidates)
-        last = np.minimum(self.board.last_round[arms], self.board.tally[ROUNDS])
+        last = np.minimum(self.board.last_round[arms], self.board.n_rounds)
         shared = np.maximum(np.minimum(last[:, None], last[None, :]), 1)
-        leads = -self.state.sums[np.ix_(arms, arms)] / shared
+        leads = -self.pairs.sums[np.ix_(arms, arms)] / shared
         np.fill_diagonal(leads, np.inf)
         return int(arms[np.argmax(leads.min(axis=1))])
 
     def lead(self, a: int, b: int) -> float:
         """The mean of arm a minus that of arm b (or its wins) over the rounds that the two shared; NaN without any."""
         board = self.board
-        if self.criterion == "mean" and min(board.last_round[a], board.last_round[b]) >= board.tally[ROUNDS] > 0:
+        if self.criterion == "mean" and min(board.last_round[a], board.last_round[b]) >= board.n_rounds > 0:
             at_a, at_b = np.flatnonzero(board.arms == a), np.flatnonzero(board.arms == b)
             return float(board.means[at_a[0]] - board.means[at_b[0]])
         differences = self._differences(a, b)
@@ -354,6 +353,6 @@ class WealthEvidence(Evidence):
         """Of the wealth on a single pair."""
         return float(np.log(self.rule.threshold))
 
-    def forget(self, arm: int) -> None:
+    def discard_evidence(self, arm: int) -> None:
         """Lose what was bet on an arm: averaged wealth that stops when a round is seen is no supermartingale."""
-        self._change_purses(partial(without_wealth_on, arm=arm))
+        self._change_pairs(partial(lose_wealth_on, arm=arm))

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bestarm.kernels.board import QUERIED
 from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
 from bestarm.kernels.rounds import absorb_squares
@@ -12,7 +11,7 @@ FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
 
 
 @inlined
-def null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
+def null_mean(nu, pool, t, sum_so_far):
     """The largest mean that the next difference can have if that of all rounds is at most ``nu``.
 
     ``nu`` itself when rounds are independent (``pool`` 0); the mean of what is left of a pool drawn without
@@ -24,7 +23,7 @@ def null_mean(nu, pool, t, sum_so_far):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _bet(row, bets, gain, largest, wealth, growth, asleep, total):  # type: ignore[no-untyped-def]
+def _bet_row(row, bets, gain, largest, wealth, growth, asleep, total):
     """Multiply the bets of a row by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
     columns = gain.size
     for j in range(columns):
@@ -38,7 +37,7 @@ def _bet(row, bets, gain, largest, wealth, growth, asleep, total):  # type: igno
 
 
 @inlined
-def _fold(i, row, n_arms, weights, log_wealth, wealth, growth):  # type: ignore[no-untyped-def]
+def _fold(i, row, n_arms, weights, log_wealth, wealth, growth):
     """Take the growth of the bets against ``i`` into their logarithms."""
     for j in range(n_arms):
         if j != i:
@@ -49,7 +48,7 @@ def _fold(i, row, n_arms, weights, log_wealth, wealth, growth):  # type: ignore[
 
 
 @inlined
-def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore[no-untyped-def]
+def _set_gains(i, m, arms, differences, nu, cap, gain, largest):
     """What the bets against ``i`` gain in a round that is independent of the past; 0 for arms not queried."""
     most = cap / (1.0 + nu) if nu > -1.0 else np.inf
     for j in range(gain.size):
@@ -61,21 +60,21 @@ def _set_gains(i, m, arms, differences, nu, cap, gain, largest):  # type: ignore
 
 
 @inlined
-def _set_pool_gains(i, t, m, nu, places, rule, gain, largest):  # type: ignore[no-untyped-def]
-    """The same in a pool without replacement: the null mean of each difference follows what is left of the pool."""
-    arms, _, sums, differences = places
+def _set_pool_gains(i, t, nu, board, sums, rule, wealth):
+    """What they gain in a pool without replacement, where each null mean follows from what is left of the pool."""
+    gain, largest = wealth.gain, wealth.largest
     for j in range(gain.size):
         gain[j] = 0.0
-    for b in range(m):
-        j = arms[b]
+    for b in range(board.progress[0].n_queried):
+        j = board.arms[b]
         y = null_mean(nu, rule.pool, t, sums[i, j])
-        gain[j] = differences[j] - y
+        gain[j] = board.deviation[j] - y
         largest[j] = rule.cap / (1.0 + y) if y > -1.0 else np.inf
     gain[i] = 0.0
 
 
 @inlined
-def _set_differences(rows, r, i, m, arms, rule, differences):  # type: ignore[no-untyped-def]
+def _set_differences(rows, r, i, m, arms, rule, differences):
     """By how much each queried arm is better than ``i`` in a round, scaled; with signs only whether it is."""
     for b in range(m):
         x, y = rows[r, arms[b]], rows[r, i]
@@ -83,48 +82,49 @@ def _set_differences(rows, r, i, m, arms, rule, differences):  # type: ignore[no
 
 
 @part
-def bet_on_all(rows, r, t, nu, m, places, rule, purse):  # type: ignore[no-untyped-def]
+def bet_on_all(rows, r, t, nu, board, sums, wealth, rule):
     """Bet that each queried arm is better by more than ``nu`` than each candidate.
 
-    ``places`` are the arms and bars of the board, the sums of differences by arms, and room for those of a round.
     Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
-    that share of a purse can be lost. If ``y`` is below the smallest possible difference the null is impossible.
+    that share of the wealth can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
-    arms, bar, _, differences = places
-    bets, weights, row_of, log_wealth, wealth, growth, asleep, total, gain, largest = purse
+    arms, m, differences, total = board.arms, board.progress[0].n_queried, board.deviation, wealth.total
     for a in range(m):
-        if bar[a] > 0.0:
+        if board.is_out[a]:
             continue
         i = arms[a]
-        row = row_of[i]
+        row = wealth.row_of[i]
         _set_differences(rows, r, i, m, arms, rule, differences)
         if rule.pool == 0:
-            _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
+            _set_gains(i, m, arms, differences, nu, rule.cap, wealth.gain, wealth.largest)
         else:
-            _set_pool_gains(i, t, m, nu, places, rule, gain, largest)
-        _bet(row, bets, gain, largest, wealth, growth, asleep, total)
+            _set_pool_gains(i, t, nu, board, sums, rule, wealth)
+        _bet_row(row, wealth.bets, wealth.gain, wealth.largest, wealth.wealth, wealth.growth, wealth.asleep, total)
         if rule.pool > 0:
             for b in range(m):
                 j = arms[b]
-                if j != i and null_mean(nu, rule.pool, t, places[2][i, j]) < IMPOSSIBLE:
+                if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
                     total[row, j] = np.inf
         if t % FOLD == 0:
-            _fold(i, row, row_of.size, weights, log_wealth, wealth, growth)
+            _fold(i, row, wealth.row_of.size, wealth.weights, wealth.log_wealth, wealth.wealth, wealth.growth)
 
 
 @part
-def add_differences(rows, r, m, places, rule):  # type: ignore[no-untyped-def]
-    """Add the differences of a round to all candidates."""
-    arms, bar, sums, differences = places
+def bet_on_pairs(rows, r, t, board, pairs, near, rule):
+    """One round of bets on all pairs, and with epsilon of those that show who is near."""
+    bet_on_all(rows, r, t, -rule.zone, board, pairs.sums, pairs.better, rule)
+    if near is not None:
+        bet_on_all(rows, r, t, -rule.epsilon, board, pairs.sums, near, rule)
+    arms, m, differences, sums = board.arms, board.progress[0].n_queried, board.deviation, pairs.sums
     for a in range(m):
-        if bar[a] == 0.0:
+        if not board.is_out[a]:
             _set_differences(rows, r, arms[a], m, arms, rule, differences)
             for b in range(m):
                 sums[arms[a], arms[b]] += differences[arms[b]]
 
 
 @compiled
-def log_wealth(differences, nu, pool, mixture, cap):  # type: ignore[no-untyped-def]
+def log_wealth(differences, nu, pool, mixture, cap):
     """The logarithm of the wealth of the mixed bets on these differences against a mean of at most ``nu``.
 
     The bets are in the order in which they wake; their logarithms are taken only every so many rounds.
@@ -151,43 +151,43 @@ def log_wealth(differences, nu, pool, mixture, cap):  # type: ignore[no-untyped-
     return top + np.log(np.exp(logs - top).sum())
 
 
-RENEWAL = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
+PORTFOLIO_GROWTH = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
 FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
 MOST = 0.95  # the largest share of a portfolio that is bet
 
 
 @part
-def _invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
+def _invest(rows, r, t, board, sums, portfolio, rule):
     """One round of the portfolios, with the bets chosen before it; no more than the cap of one can be lost."""
-    arms, m = board.arms, board.tally[QUERIED]
+    arms, m = board.arms, board.progress[0].n_queried
     for a in range(m):
-        if board.bar[a] > 0.0:
+        if board.is_out[a]:
             continue
         i = arms[a]
         gain, stake = 0.0, 0.0
         for b in range(m):
             j = arms[b]
-            if j != i and folio.bets[i, j] > 0.0:
+            if j != i and portfolio.bets[i, j] > 0.0:
                 y = null_mean(0.0, rule.pool, t, sums[i, j])
-                gain += folio.bets[i, j] * ((rows[r, j] - rows[r, i]) * rule.scale - y)
-                stake += folio.bets[i, j] * (1.0 + y)
+                gain += portfolio.bets[i, j] * ((rows[r, j] - rows[r, i]) * rule.scale - y)
+                stake += portfolio.bets[i, j] * (1.0 + y)
         if stake > rule.cap:
             gain *= rule.cap / stake
-        folio.log_wealth[i] += np.log(1.0 + gain)
-        folio.wealth[i] = np.exp(folio.log_wealth[i])
+        portfolio.log_wealth[i] += np.log(1.0 + gain)
+        portfolio.wealth[i] = np.exp(portfolio.log_wealth[i])
 
 
 @part
-def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
+def _learn_portfolio(t, board, portfolio, scale):
     """Choose the bets that would have grown fastest, to second order: ``max <b, m> - b' M b / 2``, ``b >= 0``.
 
     ``m`` and ``M`` are the means and second moments of the differences so far, the latter with a ridge that fades: in
     the beginning there is more to fit than to learn.
     """
-    m, arms = board.tally[QUERIED], board.arms
+    m, arms = board.progress[0].n_queried, board.arms
     means, moments, w = np.empty(m - 1), np.empty((m - 1, m - 1)), np.empty(m - 1)
     for a in range(m):
-        if board.bar[a] > 0.0:
+        if board.is_out[a]:
             continue
         i = arms[a]
         others = np.concatenate((arms[:a], arms[a + 1 : m]))
@@ -199,19 +199,19 @@ def _renew_bets(t, board, folio, scale):  # type: ignore[no-untyped-def]
                 moments[j, k] = moments[j, k] * scale * scale + means[j] * means[k]
         for j in range(m - 1):
             moments[j, j] *= 1.0 + FADING / t
-            w[j] = folio.bets[i, others[j]]
+            w[j] = portfolio.bets[i, others[j]]
         nonnegative_minimum(means, moments, w, 3 * m)
         total = w.sum()
         for j in range(m - 1):
-            folio.bets[i, others[j]] = w[j] * min(1.0, MOST / total) if total > 0.0 else 0.0
-        folio.bets[i, i] = 0.0
+            portfolio.bets[i, others[j]] = w[j] * min(1.0, MOST / total) if total > 0.0 else 0.0
+        portfolio.bets[i, i] = 0.0
 
 
 @inlined
-def invest(rows, r, t, board, sums, folio, rule):  # type: ignore[no-untyped-def]
+def bet_portfolio(rows, r, t, board, sums, portfolio, rule):
     """One round of the portfolios, and from time to time a choice of what the next rounds bet on."""
-    absorb_squares(1.0 - 1.0 / t, board.tally[QUERIED], board.deviation, board.own, board.squares)
-    _invest(rows, r, t, board, sums, folio, rule)
-    if t == folio.renewal[0]:
-        _renew_bets(t, board, folio, rule.scale)
-        folio.renewal[0] = t + max(1, np.int64(RENEWAL * t))
+    absorb_squares(t, board.progress[0].n_queried, board.deviation, board.sum_squares, board.squares)
+    _invest(rows, r, t, board, sums, portfolio, rule)
+    if t == portfolio.progress[0].next_renewal:
+        _learn_portfolio(t, board, portfolio, rule.scale)
+        portfolio.progress[0].next_renewal = t + max(1, np.int64(PORTFOLIO_GROWTH * t))

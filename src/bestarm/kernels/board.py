@@ -2,21 +2,30 @@
 
 An elimination game lives on a `Board`. Its arrays that are indexed by *place* hold the queried arms ``C`` at the first
 places, in increasing order, and the arms that have left behind them, so that the inner loops run over contiguous
-memory and the statistics of those that left stay as they were.
+memory and the statistics of those that left stay as they were. Single numbers that change are fields of a `record`.
 """
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 FOREVER = np.iinfo(np.int64).max
-# Places in `Board.tally`.
-ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED = range(6)
-# Places in `Board.limits`.
-MAX_ROUNDS, MAX_QUERIES = range(2)
-# Values of `Board.tally[ENDED]`; a game with one candidate left has ended whatever it says.
+# How a game has ended; one with one candidate left has ended whatever this says.
 GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
+
+
+def record(**numbers: float) -> NDArray[Any]:
+    """Named numbers, each an int, a float or a flag, that compiled code changes in place: an array of one record."""
+    fields = tuple((name, type(number)) for name, number in numbers.items())
+    return np.array([tuple(numbers.values())], dtype=_record_type(fields))
+
+
+@lru_cache
+def _record_type(fields: tuple[tuple[str, type], ...]) -> np.dtype[Any]:
+    as_compiled = {int: np.int64, float: np.float64, bool: np.bool_}
+    return np.dtype((np.record, [(name, as_compiled[kind]) for name, kind in fields]))
 
 
 class Thresholds(NamedTuple):
@@ -26,22 +35,49 @@ class Thresholds(NamedTuple):
     offsets: NDArray[np.float64]
 
 
+class Progress(NamedTuple):
+    """How far a game has come, and where it must end."""
+
+    n_rounds: int
+    n_queries: int
+    n_queried: int  # arms that are still queried
+    n_candidates: int  # arms that may still be the best
+    next_exit: int = FOREVER  # the next round after which an arm is no longer queried
+    ended: int = GOING_ON
+    max_rounds: int = FOREVER  # the game ends before it would exceed these
+    max_queries: int = FOREVER
+
+
 class Board(NamedTuple):
     """The state of one elimination game with K arms."""
 
     arms: NDArray[np.int64]  # by place: which arm stands there
     means: NDArray[np.float64]  # by place: mean over the rounds of that arm
-    own: NDArray[np.float64]  # by place: centred sum of squares of the arm
+    sum_squares: NDArray[np.float64]  # by place: centred sum of squares of the arm
     squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference; may be empty
-    bar: NDArray[np.float64]  # by place: 0 for a candidate, infinite for others: nobody is beaten twice
+    is_out: NDArray[np.bool_]  # by place: whether the arm is no candidate any more
     deviation: NDArray[np.float64]  # by place: scratch, the reward minus the mean before it
-    parted: NDArray[np.float64]  # by two arms: how far the second was ahead in mean when the first left
+    lead_at_exit: NDArray[np.float64]  # by two arms: how far the second was ahead in mean when the first left
     last_round: NDArray[np.int64]  # by arm: queried up to and including this round
     beaten_round: NDArray[np.int64]  # by arm: 0 if never beaten
     beaten_by: NDArray[np.int64]  # by arm
     margin: NDArray[np.float64]  # by arm: by how much the boundary was exceeded
-    tally: NDArray[np.int64]  # ROUNDS, QUERIES, QUERIED, CANDIDATES, NEXT_LEAVE, ENDED
-    limits: NDArray[np.int64]  # MAX_ROUNDS, MAX_QUERIES: the game ends before it would exceed these
+    progress: NDArray[Any]  # a record of `Progress`
+
+    @property
+    def now(self) -> Progress:
+        """How far the game has come."""
+        return Progress(*self.progress.item())
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds that were played."""
+        return int(self.progress["n_rounds"].item())
+
+    @property
+    def n_queried(self) -> int:
+        """Arms that are still queried."""
+        return int(self.progress["n_queried"].item())
 
 
 def new_board(n_arms: int, of_pairs: bool = True) -> Board:
@@ -51,17 +87,16 @@ def new_board(n_arms: int, of_pairs: bool = True) -> Board:
     return Board(
         arms=np.arange(K),
         means=np.zeros(K),
-        own=np.zeros(K),
+        sum_squares=np.zeros(K),
         squares=np.zeros(pairs),
-        bar=np.zeros(K),
+        is_out=np.zeros(K, dtype=np.bool_),
         deviation=np.zeros(K),
-        parted=np.full(pairs, np.nan),
+        lead_at_exit=np.full(pairs, np.nan),
         last_round=np.full(K, FOREVER),
         beaten_round=np.zeros(K, dtype=np.int64),
         beaten_by=np.full(K, -1, dtype=np.int64),
         margin=np.full(K, np.nan),
-        tally=np.array([0, 0, K, K, FOREVER, GOING_ON]),
-        limits=np.full(2, FOREVER),
+        progress=record(**Progress(0, 0, K, K)._asdict()),
     )
 
 
@@ -93,14 +128,14 @@ class ConvexSearch(NamedTuple):
 
     weights: NDArray[np.float64]  # (K, K): where the solver starts for each arm
     proofs: NDArray[np.float64]  # (K, K): the weights that beat an arm
-    counts: NDArray[np.int64]  # rounds looked at, arms solved, signs not certified
-    next_check: NDArray[np.int64]  # (1)
+    progress: NDArray[Any]  # a record: see `new_search`
 
 
 def new_search(n_arms: int) -> ConvexSearch:
     """A search before the first look."""
     pairs = (n_arms, n_arms)
-    return ConvexSearch(np.zeros(pairs), np.zeros(pairs), np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    progress = record(n_looks=0, n_solved=0, n_uncertified=0, next_look=0)
+    return ConvexSearch(np.zeros(pairs), np.zeros(pairs), progress)
 
 
 class Duel(NamedTuple):
@@ -108,15 +143,10 @@ class Duel(NamedTuple):
 
     sums: NDArray[np.float64]
     counts: NDArray[np.int64]
-    pair: NDArray[np.int64]  # the leader and its challenger
-    tally: NDArray[np.int64]  # ROUNDS, QUERIES
+    progress: NDArray[Any]  # a record: see `new_duel`
 
 
 def new_duel(n_arms: int) -> Duel:
     """A LUCB game before the first round."""
-    return Duel(
-        sums=np.zeros(n_arms),
-        counts=np.zeros(n_arms, dtype=np.int64),
-        pair=np.full(2, -1, dtype=np.int64),
-        tally=np.zeros(2, dtype=np.int64),
-    )
+    progress = record(n_rounds=0, n_queries=0, leader=-1, challenger=-1)
+    return Duel(np.zeros(n_arms), np.zeros(n_arms, dtype=np.int64), progress)

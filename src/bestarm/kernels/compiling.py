@@ -85,7 +85,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _alone(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, in one thread at a time, up to the end of what it throws away."""
+    """Compile in one thread at a time, up to the end of what is thrown away."""
 
     def alone(signature: Any) -> Any:
         with COMPILING, _no_collection():
@@ -114,7 +114,7 @@ summing: Any = _kept(fastmath={"reassoc", "contract"})
 # What kernels call. Without code for calls from Python, and without anything kept on disk, which would double the time
 # to compile a function that takes a board. Called from Python it runs as it is written.
 part: Any = register_jitable(**SHARED)
-# The same without any code of its own: it becomes lines of its caller. For what is called in one place, and for what
-# takes arrays out of a board or a purse in every round, whose references would be counted. Too much in one kernel makes
-# it slow to compile.
+# A part without any code of its own: it becomes lines of its caller. For what is called in one place, and for what
+# takes arrays out of a board in every round, whose references would be counted. Too much in one kernel makes it slow to
+# compile.
 inlined: Any = njit(inline="always", **SHARED)

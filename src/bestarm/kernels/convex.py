@@ -8,21 +8,26 @@ holds for some ``w`` exactly if the minimum of ``w' B w / 2 - <w, n>`` over ``w 
 
 import numpy as np
 
-from bestarm.kernels.board import NEXT_LEAVE, QUERIED
 from bestarm.kernels.compiling import compiled, part
-from bestarm.kernels.rounds import absorb_squares, begin_round, eliminate, leader_place, let_leave, mark, may_go_on
+from bestarm.kernels.rounds import (
+    absorb_squares,
+    begin_round,
+    eliminate,
+    leader_place,
+    mark_beaten,
+    may_go_on,
+    remove_arms,
+)
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
 ROUNDING = 1e-14  # share of the largest possible w' B w that is left to rounding
 RIDGE = 1e-13  # added to the diagonal, as a share of it: singular covariances can be solved
 TINY = 1e-300  # the same where the diagonal is 0
 SLACK = 1e-11  # added to n in standard deviations: a little above what the ridge and rounding leave
-# Places in the counts of a convex game.
-CHECKED_ROUNDS, SOLVED, UNCERTIFIED = range(3)
 
 
 @part
-def _is_positive(n, B, w):  # type: ignore[no-untyped-def]
+def _is_positive(n, B, w):
     """Whether these weights prove that the supremum is positive, rounding allowed for."""
     lead, square, scale = 0.0, 0.0, 0.0
     for j in range(n.size):
@@ -35,7 +40,7 @@ def _is_positive(n, B, w):  # type: ignore[no-untyped-def]
 
 
 @part
-def _is_negative(n, B, w, Bw):  # type: ignore[no-untyped-def]
+def _is_negative(n, B, w, Bw):
     """Whether ``y = s w`` proves for some ``s`` that the supremum is not positive, rounding allowed for.
 
     If ``y' B y <= 1`` and ``B y >= n`` in every entry then ``<v, n> <= v' B y <= sqrt(v' B v)`` for all ``v >= 0``.
@@ -58,7 +63,7 @@ def _is_negative(n, B, w, Bw):  # type: ignore[no-untyped-def]
 
 
 @part
-def _solve(B, n, active, z):  # type: ignore[no-untyped-def]
+def _solve(B, n, active, z):
     """Solve ``B z = n`` on the first ``active.size`` rows and columns named, by Cholesky with a little ridge.
 
     The ridge makes a singular covariance harmless; whatever comes out is judged by certificates only.
@@ -86,7 +91,7 @@ def _solve(B, n, active, z):  # type: ignore[no-untyped-def]
 
 
 @part
-def _minimise_on_support(n, B, w):  # type: ignore[no-untyped-def]
+def _minimise_on_support(n, B, w):
     """Move ``w`` to the minimum over its support, dropping the arms whose weight would become negative."""
     z = np.empty(n.size)
     for _ in range(n.size + 1):  # each pass drops an arm, or is the last
@@ -107,7 +112,7 @@ def _minimise_on_support(n, B, w):  # type: ignore[no-untyped-def]
 
 
 @part
-def _times(B, w, Bw):  # type: ignore[no-untyped-def]
+def _times(B, w, Bw):
     """``B w`` for weights of which most are zero."""
     for k in range(w.size):
         Bw[k] = 0.0
@@ -118,7 +123,7 @@ def _times(B, w, Bw):  # type: ignore[no-untyped-def]
 
 
 @part
-def _enter(n, B, w, Bw):  # type: ignore[no-untyped-def]
+def _add_to_support(n, B, w, Bw):
     """Give a first weight to the arm outside the support that promises the steepest descent; whether there is one."""
     enter, steepest = -1, 0.0
     for j in range(n.size):
@@ -130,18 +135,18 @@ def _enter(n, B, w, Bw):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def nonnegative_minimum(n, B, w, limit):  # type: ignore[no-untyped-def]
+def nonnegative_minimum(n, B, w, limit):
     """Lawson and Hanson's active-set method for the minimum of ``w' B w / 2 - <w, n>`` over ``w >= 0``, in place."""
     Bw = np.empty(n.size)
     for _ in range(limit):
         _minimise_on_support(n, B, w)
         _times(B, w, Bw)
-        if not _enter(n, B, w, Bw):
+        if not _add_to_support(n, B, w, Bw):
             return
 
 
 @compiled
-def convex_sign(n, B, w, limit):  # type: ignore[no-untyped-def]
+def convex_sign(n, B, w, limit):
     """The sign of the supremum, only if it is certified: `POSITIVE`, `NEGATIVE`, or `UNKNOWN` after so many steps.
 
     Lawson and Hanson's method from the weights given, which are changed in place, until a certificate is found: a
@@ -165,14 +170,14 @@ def convex_sign(n, B, w, limit):  # type: ignore[no-untyped-def]
             return POSITIVE
         if _is_negative(n, B, w, Bw):
             return NEGATIVE
-        if step > 0 and not _enter(target, B, w, Bw):  # the first look is at the weights given
+        if step > 0 and not _add_to_support(target, B, w, Bw):  # the first look is at the weights given
             return UNKNOWN
         _minimise_on_support(target, B, w)
     return UNKNOWN
 
 
 @compiled
-def sparse_sign(n, B, w, s, limit):  # type: ignore[no-untyped-def]
+def sparse_sign(n, B, w, s, limit):
     """The sign of the supremum over weights on at most ``s`` arms, as far as it can be certified.
 
     No combination at all is enough: negative. The ``s`` heaviest arms of one that is enough are enough by themselves:
@@ -202,7 +207,7 @@ def sparse_sign(n, B, w, s, limit):  # type: ignore[no-untyped-def]
 
 
 @part
-def differences_from(place, board, m, t, means, covariance):  # type: ignore[no-untyped-def]
+def differences_from(place, board, m, t, means, covariance):
     """Means and covariance of the differences of the other queried arms to the one at a place."""
     squares = board.squares
     row = 0
@@ -210,27 +215,27 @@ def differences_from(place, board, m, t, means, covariance):  # type: ignore[no-
         if a == place:
             continue
         means[row] = board.means[a] - board.means[place]
-        own = squares[max(a, place), min(a, place)]
+        square = squares[max(a, place), min(a, place)]
         column = 0
         for b in range(a):
             if b == place:
                 continue
-            both = own + squares[max(b, place), min(b, place)] - squares[a, b]
+            both = square + squares[max(b, place), min(b, place)] - squares[a, b]
             covariance[row, column] = 0.5 * both / (t - 1.0)
             covariance[column, row] = covariance[row, column]
             column += 1
-        covariance[row, row] = own / (t - 1.0)
+        covariance[row, row] = square / (t - 1.0)
         row += 1
 
 
 @part
-def _judge_convex(board, t, slope, offset, search, rule):  # type: ignore[no-untyped-def]
+def _judge_convex(board, t, slope, offset, search, rule):
     """Mark every candidate that a combination of the others is certified to beat; whether there is one."""
-    m, arms, found = board.tally[QUERIED], board.arms, False
-    weights, proofs, counts = search.weights, search.proofs, search.counts
+    m, arms, found = board.progress[0].n_queried, board.arms, False
+    weights, proofs, progress = search.weights, search.proofs, search.progress[0]
     n, B, w = np.empty(m - 1), np.empty((m - 1, m - 1)), np.empty(m - 1)
     for a in range(m):
-        if board.bar[a] > 0.0:
+        if board.is_out[a]:
             continue
         i = arms[a]
         differences_from(a, board, m, t, n, B)
@@ -241,39 +246,39 @@ def _judge_convex(board, t, slope, offset, search, rule):  # type: ignore[no-unt
         others = np.concatenate((arms[:a], arms[a + 1 : m]))
         for k in range(m - 1):
             w[k] = weights[i, others[k]]
-        counts[SOLVED] += 1
+        progress.n_solved += 1
         verdict = sparse_sign(n, B, w, min(rule.sparsity, m - 1), rule.steps)
         for k in range(m - 1):
             weights[i, others[k]] = w[k]
         if verdict == UNKNOWN:
-            counts[UNCERTIFIED] += 1
+            progress.n_uncertified += 1
         elif verdict == POSITIVE:
             w /= w.sum()
             for k in range(m - 1):
                 proofs[i, others[k]] = w[k]
             margin = np.dot(w, n) - np.sqrt(max(np.dot(w, np.dot(B, w)), 0.0))
-            mark(board, i, t, others[np.argmax(w)], margin)
+            mark_beaten(board, i, t, others[np.argmax(w)], margin)
             found = True
     return found
 
 
 @compiled
-def race_convex(rows, slopes, offsets, board, search, rule):  # type: ignore[no-untyped-def]
+def race_convex(rows, slopes, offsets, board, search, rule):
     """Play rounds where an arm is out when a convex combination of the others is certified to beat it.
 
     Returns the rows used.
     """
-    tally, next_check = board.tally, search.next_check
+    progress, looks = board.progress[0], search.progress[0]
     for r in range(rows.shape[0]):
-        if not may_go_on(board.tally, board.limits):
+        if not may_go_on(progress):
             return r
-        t = begin_round(rows, r, board.tally, board.arms, board.means, board.deviation)
-        absorb_squares(1.0 - 1.0 / t, tally[QUERIED], board.deviation, board.own, board.squares)
-        if slopes[r] < np.inf and t >= next_check[0]:
-            search.counts[CHECKED_ROUNDS] += 1
-            next_check[0] = max(t + 1, np.int64(np.ceil(rule.growth * t)))
+        t = begin_round(rows, r, progress, board.arms, board.means, board.deviation)
+        absorb_squares(t, progress.n_queried, board.deviation, board.sum_squares, board.squares)
+        if slopes[r] < np.inf and t >= looks.next_look:
+            looks.n_looks += 1
+            looks.next_look = max(t + 1, np.int64(np.ceil(rule.growth * t)))
             if _judge_convex(board, t, slopes[r], offsets[r], search, rule):
                 eliminate(board, rule.keep, t, leader_place(board))
-        if tally[NEXT_LEAVE] <= t:
-            let_leave(board, t)
+        if progress.next_exit <= t:
+            remove_arms(board, t)
     return rows.shape[0]

@@ -1,24 +1,21 @@
 """Bets on the leaders so far: one wealth against each arm, O(K) a round, and their regret bounds."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bestarm.kernels.bets import IMPOSSIBLE, null_mean
-from bestarm.kernels.board import QUERIED
 from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.rounds import leader_place
-from bestarm.kernels.wealth_state import COLUMNS, FIRST, RENEWAL, SEEN, SQUARES, VARIANCE
+from bestarm.kernels.wealth_state import EXHAUSTED, FIRST, GROWTH, REACH, SHARE
 
-SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
-REACH = 4.0  # bets are at most so many standard errors: they shrink, and every lead is found
-GROWTH = 0.02  # the leaders are renewed when the rounds have grown by this share
 PRIOR = 3.0  # rounds that variances are believed to have been seen in before the first
 PRIOR_VARIANCE = 0.25  # of a difference in them
-EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arithmetic slow
 SAME = 1e-12  # averages whose values differ by less are equally good, and the smaller is taken
 
 
 @part
-def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
+def _averages_ahead(values, n, sizes, ahead):
     """By how much the average of the first ``m`` columns, the column itself left out, is ahead of each column.
 
     Returns how many of the sizes can be had with ``n`` columns.
@@ -39,16 +36,16 @@ def _averages_ahead(values, n, sizes, ahead):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def largest_bet(t, risked, variance):  # type: ignore[no-untyped-def]
+def largest_bet(t, risked, variance):
     """The largest bet of a round before which ``t - 1`` were seen: ``4 / sqrt(t (q + 3 V) / (t - 1 + 3))``."""
     return REACH / np.sqrt(t * (risked + PRIOR * variance) / (t - 1.0 + PRIOR))
 
 
 @inlined
-def _bet(t, n, leaders, rule):  # type: ignore[no-untyped-def]
+def _bet_on_averages(t, n, leaders, rule):
     """Multiply the wealth of every bet on leaders by ``1 + lambda (Y - y)``, against all arms."""
     bets, wealth, choice, reach = leaders.bets, leaders.wealth, leaders.choice, leaders.reach
-    risked, against, behind, V = leaders.risked, leaders.against, leaders.behind, leaders.pooled[VARIANCE]
+    risked, against, behind, V = leaders.risked, leaders.against, leaders.behind, leaders.progress[0].pooled_variance
     left = rule.pool - t + 1.0
     stretch = rule.pool / left if rule.pool > 0 else 1.0
     for c in range(n):
@@ -68,7 +65,7 @@ def _bet(t, n, leaders, rule):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _spread(t, n, leaders):  # type: ignore[no-untyped-def]
+def _spread(t, n, leaders):
     """Spread a share of the wealth over the bets, and count what was risked."""
     weights, wealth, choice, total = leaders.weights, leaders.wealth, leaders.choice, leaders.reach
     risked, against, arms, by_arm, share = leaders.risked, leaders.against, leaders.arms, leaders.total, SHARE / t
@@ -90,7 +87,7 @@ def _spread(t, n, leaders):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
+def _learn(t, n, n_sizes, leaders):
     """Take the round into the sums that the averages are chosen by: after the bets, which must not know it."""
     rewards, sums, against, gained, squares = (
         leaders.scratch,
@@ -112,15 +109,15 @@ def _learn(t, n, n_sizes, leaders):  # type: ignore[no-untyped-def]
         spread = 0.0
         for c in range(n):
             spread += (rewards[c] - sums[c] / (t - 1.0) - centre) ** 2
-        leaders.pooled[SQUARES] += 2.0 * (t - 1.0) / t * spread / (n - 1.0)
+        leaders.progress[0].pooled_squares += 2.0 * (t - 1.0) / t * spread / (n - 1.0)
     for c in range(n):
         sums[c] += rewards[c]
 
 
 @part
-def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
+def bet_on_leaders(rows, r, t, leaders, rule):
     """One round of the bets on leaders; there are none in the first. An arm that failed in it has the worst reward."""
-    n, rewards, arms, failing = leaders.counts[COLUMNS], leaders.scratch, leaders.arms, leaders.failing
+    n, rewards, arms, failing = leaders.progress[0].n_columns, leaders.scratch, leaders.arms, leaders.failing
     if n < 2:
         return
     for c in range(n):
@@ -130,21 +127,21 @@ def bet_on_leaders(rows, r, t, leaders, rule):  # type: ignore[no-untyped-def]
         n_sizes = _averages_ahead(rewards, n, leaders.sizes, leaders.against)
         if rule.pool > 0:
             _averages_ahead(leaders.sums, n, leaders.sizes, leaders.behind)
-        _bet(t, n, leaders, rule)
+        _bet_on_averages(t, n, leaders, rule)
         _spread(t, n, leaders)
-        leaders.counts[SEEN] += 1
+        leaders.progress[0].n_seen += 1
     _learn(t, n, n_sizes, leaders)
 
 
 @inlined
-def _is_ahead(one, other, leaders):  # type: ignore[no-untyped-def]
+def _is_ahead(one, other, leaders):
     """Whether the arm of a column has the larger mean than that of another, ties by number."""
     sums, arms = leaders.sums, leaders.arms
     return sums[one] > sums[other] or (sums[one] == sums[other] and arms[one] < arms[other])
 
 
 @part
-def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
+def _in_order(kept, n, leaders):
     """The columns that are kept, those with the largest means first and in order, the others as they were."""
     order, n_first, n_kept = leaders.order, 0, 0
     for c in range(n):
@@ -168,7 +165,7 @@ def _in_order(kept, n, leaders):  # type: ignore[no-untyped-def]
 
 
 @part
-def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
+def _move(values, order, n, scratch):
     """Bring the values of columns into a new order."""
     for c in range(n):
         scratch[c] = values[order[c]]
@@ -177,7 +174,8 @@ def _move(values, order, n, scratch):  # type: ignore[no-untyped-def]
 
 
 @part
-def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
+def _move_columns(n, leaders):
+    """Bring all that is kept by column into the new order."""
     order, scratch = leaders.order, leaders.scratch
     for k in range(leaders.bets.size):
         _move(leaders.wealth[k], order, n, scratch)
@@ -191,16 +189,16 @@ def _move_columns(n, leaders):  # type: ignore[no-untyped-def]
     for c in range(n):
         leaders.arms[c] = order[c]
         leaders.column_of[order[c]] = c
-    leaders.counts[COLUMNS] = n
+    leaders.progress[0].n_columns = n
 
 
 @part
-def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
+def _choose(t, n, leaders, zone):
     """For each arm and bet the average that promises most: the largest ``d - (l / 2) (v + d^2)``, after ``t`` rounds.
 
     ``d`` is the lead of the average, ``v`` the variance of ``Y``, and ``l`` the bet. With a zone only arms ahead count.
     """
-    seen, V = max(1.0, float(leaders.counts[SEEN])), leaders.pooled[VARIANCE]
+    seen, V = max(1.0, float(leaders.progress[0].n_seen)), leaders.progress[0].pooled_variance
     n_sizes = _averages_ahead(leaders.sums, n, leaders.sizes, leaders.against)
     for c in range(n):
         reach = largest_bet(t + 1.0, leaders.risked[c], V)
@@ -220,39 +218,40 @@ def _choose(t, n, leaders, zone):  # type: ignore[no-untyped-def]
 
 
 @part
-def _enter(t, n, leaders, course):  # type: ignore[no-untyped-def]
-    """Note in the course of the game what is bet on after round ``t``; there is room for it."""
-    entry = course.n_entries[0]
-    course.first_rounds[entry], course.variances[entry] = t + 1, leaders.pooled[VARIANCE]
+def _log_choice(t, n, leaders, log):
+    """Note what is bet on after round ``t``; there is room for it."""
+    entry = log.n_entries[0]
+    log.first_rounds[entry], log.variances[entry] = t + 1, leaders.progress[0].pooled_variance
     for c in range(FIRST):
-        course.leaders[entry, c] = leaders.arms[c] if c < n else -1
+        log.leaders[entry, c] = leaders.arms[c] if c < n else -1
     for k in range(leaders.bets.size):
         for arm in range(leaders.arms.size):
-            course.choice[entry, k, arm] = -1
+            log.choice[entry, k, arm] = -1
         for c in range(n):
-            course.choice[entry, k, leaders.arms[c]] = leaders.choice[k, c]
-    course.n_entries[0] += 1
+            log.choice[entry, k, leaders.arms[c]] = leaders.choice[k, c]
+    log.n_entries[0] += 1
 
 
 @part
-def renew_leaders(t, board, leaders, course, zone):  # type: ignore[no-untyped-def]
+def renew_leaders(t, board, leaders, log, zone):
     """Put the columns in order after round ``t``, without arms that left, and choose for the rounds that come.
 
     Arms that fail in the round that comes next stay until it is over: who fails must not change what was bet on.
     """
     kept = leaders.failing.copy()
-    for a in range(board.tally[QUERIED]):
-        kept[board.arms[a]] |= board.bar[a] == 0.0
-    n = _in_order(kept, leaders.counts[COLUMNS], leaders)
+    for a in range(board.progress[0].n_queried):
+        kept[board.arms[a]] |= not board.is_out[a]
+    n = _in_order(kept, leaders.progress[0].n_columns, leaders)
     _move_columns(n, leaders)
-    leaders.pooled[VARIANCE] = (leaders.pooled[SQUARES] + PRIOR * PRIOR_VARIANCE) / (t - 1.0 + PRIOR)
+    progress = leaders.progress[0]
+    progress.pooled_variance = (progress.pooled_squares + PRIOR * PRIOR_VARIANCE) / (t - 1.0 + PRIOR)
     _choose(t, n, leaders, zone)
-    _enter(t, n, leaders, course)
-    leaders.counts[RENEWAL] = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
+    _log_choice(t, n, leaders, log)
+    progress.next_renewal = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
 @part
-def protect_leader(board, leaders):  # type: ignore[no-untyped-def]
+def protect_leader(board, leaders):
     """With a zone the candidate with the largest mean is never out: no more wealth is kept against it than at first.
 
     All bets are cut in proportion, so that none is ever richer than without it.
@@ -267,9 +266,9 @@ def protect_leader(board, leaders):  # type: ignore[no-untyped-def]
 
 
 @part
-def name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
+def name_leaders(board, leaders, t):
     """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
-    for a in range(board.tally[QUERIED]):
+    for a in range(board.progress[0].n_queried):
         arm, c = board.arms[a], 0
         if board.beaten_round[arm] == t and board.beaten_by[arm] < 0:
             while leaders.arms[c] == arm or leaders.failing[leaders.arms[c]]:
@@ -280,31 +279,41 @@ def name_leaders(board, leaders, t):  # type: ignore[no-untyped-def]
 NOBODY = FIRST + 1  # the place of arms that are not among the first leaders
 
 
+class Wager(NamedTuple):
+    """A bet of one round, what it gains on, the null mean of that, and how far this falls with a shift."""
+
+    bet: float
+    gain: float
+    y: float
+    fall: float
+
+
 @part
-def _grow(a, k, wealth, totals, shifts, wager, spread):  # type: ignore[no-untyped-def]
+def _grow(wealth, totals, shifts, wager, cap, kept, added):
     """Multiply the wealth by ``1 + lambda (gain - y)`` for each shift, with which the null mean ``y`` falls.
 
-    Before that a share of the total before this round is spread: what is kept, and what is added of it. The total of
-    this round grows by the wealth. Shifts that are ruled out are not left out: whole vectors of them are quicker.
+    Before that a share of the total before this round is spread: ``kept`` of the wealth stays, ``added`` of the total
+    comes to it. The total of this round grows by the wealth. Shifts that are ruled out are not left out: whole vectors
+    of them are quicker.
     """
-    (bet, gain, y, fall, cap), (kept, added) = wager, spread
+    bet, gain, y, fall = wager.bet, wager.gain, wager.y, wager.fall
     first, rise = 1.0 + bet * (gain - y), bet * fall
     if bet * (1.0 + y) <= cap:
         for s in range(shifts.size):
-            grown = (kept * wealth[a, k, s] + added * totals[a, 0, s]) * (first + rise * shifts[s])
-            wealth[a, k, s] = grown
-            totals[a, 1, s] += grown
+            grown = (kept * wealth[s] + added * totals[0, s]) * (first + rise * shifts[s])
+            wealth[s] = grown
+            totals[1, s] += grown
         return
     for s in range(shifts.size):  # the bet is cut, for the smallest shifts at least
         null = y - fall * shifts[s]
         most = cap / (1.0 + null) if null > -1.0 else np.inf
-        grown = (kept * wealth[a, k, s] + added * totals[a, 0, s]) * (1.0 + min(bet, most) * (gain - null))
-        wealth[a, k, s] = grown
-        totals[a, 1, s] += grown
+        grown = (kept * wealth[s] + added * totals[0, s]) * (1.0 + min(bet, most) * (gain - null))
+        wealth[s] = grown
+        totals[1, s] += grown
 
 
 @part
-def _possible(n, y, fall, shifts):  # type: ignore[no-untyped-def]
+def _possible(n, y, fall, shifts):
     """How many of the shifts, the smallest, leave a null mean that is possible."""
     while n > 0 and y - fall * shifts[n - 1] < IMPOSSIBLE:
         n -= 1
@@ -312,7 +321,7 @@ def _possible(n, y, fall, shifts):  # type: ignore[no-untyped-def]
 
 
 @part
-def _add_up_leaders(row, column_of, leaders, sums, place, firsts, rule):  # type: ignore[no-untyped-def]
+def _add_up_leaders(row, column_of, leaders, sums, place, firsts, rule):
     """Add up rewards and sums of the first leaders. One that is not in the row has failed: its reward is the worst."""
     for arm in range(place.size):
         place[arm] = NOBODY
@@ -328,18 +337,22 @@ def _add_up_leaders(row, column_of, leaders, sums, place, firsts, rule):  # type
 
 
 @inlined
-def _ahead(firsts, which, m, place, own):  # type: ignore[no-untyped-def]
-    """By how much the average of the first ``m`` leaders, an arm left out, is ahead of that arm."""
-    return (firsts[which, m] if place >= m else firsts[which, m + 1] - own) / m - own
+def _ahead(firsts, m, place, value):
+    """By how much the average of the first ``m`` leaders, an arm left out, is ahead of that arm.
+
+    ``firsts`` are the values of the leaders, added up; place and value are those of the arm.
+    """
+    return (firsts[m] if place >= m else firsts[m + 1] - value) / m - value
 
 
 @part
-def _on_leaders(row, t, entry, where, course, bets, inquiry, rule):  # type: ignore[no-untyped-def]
+def _replay_on_leaders(row, t, entry, column_of, log, leaders, shifted, rule):
     """One round of the bets on leaders, against all arms that are asked about."""
-    column_of, asked = where
-    choice, V = course.choice, course.variances[entry]
-    leader_bets, weights, sizes = bets[0], bets[1], bets[2]
-    arms, shifts, wealth, _, risked, n_left, sums, place, firsts, totals, _ = inquiry
+    choice, V = log.choice, log.variances[entry]
+    bets, weights, sizes = leaders.bets, leaders.weights, leaders.sizes
+    arms, shifts, wealth, totals = shifted.arms, shifted.shifts, shifted.on_leaders, shifted.totals
+    risked, n_left, sums, place = shifted.risked, shifted.n_left, shifted.sums, shifted.place
+    rewards_of_first, sums_of_first = shifted.firsts[0], shifted.firsts[1]
     stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
     share = SHARE / (t - 1.0) if t > 2 else 0.0  # of what the round before has left
     for a in range(arms.size):
@@ -347,7 +360,9 @@ def _on_leaders(row, t, entry, where, course, bets, inquiry, rule):  # type: ign
         if column_of[arm] < 0 or n_left[a] == 0:
             continue
         reward, reach = (row[column_of[arm]] - rule.low) * rule.scale, stretch * largest_bet(t, risked[a], V)
-        rank = place[asked] - 1 if place[arm] < place[asked] else place[asked]  # the arm itself left out
+        rank = place[shifted.leader]
+        if place[arm] < rank:  # the arm itself is left out
+            rank -= 1
         for s in range(shifts.size):
             totals[a, 0, s] = totals[a, 1, s] if totals[a, 1, s] >= EXHAUSTED else 0.0
             totals[a, 1, s] = 0.0
@@ -356,43 +371,42 @@ def _on_leaders(row, t, entry, where, course, bets, inquiry, rule):  # type: ign
             bet, gain, y, fall = 0.0, 0.0, 0.0, 0.0
             if h >= 0:
                 m = sizes[h]
-                bet, fall = min(stretch * leader_bets[k], reach), stretch / m if rank < m else 0.0
-                gain = _ahead(firsts, 0, m, place[arm], reward)
-                y = null_mean(-rule.zone, rule.pool, t, _ahead(firsts, 1, m, place[arm], sums[arm]))
+                bet, fall = min(stretch * bets[k], reach), stretch / m if rank < m else 0.0
+                gain = _ahead(rewards_of_first, m, place[arm], reward)
+                y = null_mean(-rule.zone, rule.pool, t, _ahead(sums_of_first, m, place[arm], sums[arm]))
                 squares = gain * gain if k == 0 else squares
             n_left[a] = _possible(n_left[a], y, fall, shifts)
-            wager, spread = (bet, gain, y, fall, rule.cap), (1.0 - share, share * weights[k])
-            _grow(a, k, wealth, totals, shifts, wager, spread)
+            wager = Wager(bet, gain, y, fall)
+            _grow(wealth[a, k], totals[a], shifts, wager, rule.cap, 1.0 - share, share * weights[k])
         risked[a] += squares
 
 
 @part
-def _on_pairs(row, t, awake, asleep, where, bets, inquiry, rule):  # type: ignore[no-untyped-def]
-    """The same for the bets on the leader alone that are awake; nothing of their wealth is spread."""
-    column_of, asked = where
-    pair_bets = bets[3]
-    arms, shifts, _, wealth, _, n_left, sums, _, _, _, totals = inquiry
+def _replay_on_pair(row, t, awake, asleep, column_of, pair_bets, shifted, rule):
+    """One round of the bets on the leader alone that are awake; nothing of their wealth is spread."""
+    arms, shifts, wealth, totals = shifted.arms, shifted.shifts, shifted.on_pair, shifted.pair_totals
+    n_left, sums, leader = shifted.n_left, shifted.sums, shifted.leader
     stretch = rule.pool / (rule.pool - t + 1.0) if rule.pool > 0 else 1.0
     for a in range(arms.size):
         arm = arms[a]
         if column_of[arm] < 0 or n_left[a] == 0:
             continue
-        gain = (row[column_of[asked]] - row[column_of[arm]]) * rule.scale
-        y = null_mean(-rule.zone, rule.pool, t, sums[asked] - sums[arm])
+        gain = (row[column_of[leader]] - row[column_of[arm]]) * rule.scale
+        y = null_mean(-rule.zone, rule.pool, t, sums[leader] - sums[arm])
         n_left[a] = _possible(n_left[a], y, stretch, shifts)
         for s in range(shifts.size):
             totals[a, 1, s] = asleep
         for k in range(awake):
-            _grow(a, k, wealth, totals, shifts, (pair_bets[k], gain, y, stretch, rule.cap), (1.0, 0.0))
+            _grow(wealth[a, k], totals[a], shifts, Wager(pair_bets[k], gain, y, stretch), rule.cap, 1.0, 0.0)
 
 
 @part
-def _rule_out(inquiry, rule):  # type: ignore[no-untyped-def]
+def _rule_out(shifted, rule):
     """Leave those shifts with which the wealth against an arm has not reached the threshold; whether there are any."""
-    n_left, totals, pair_totals, left = inquiry.n_left, inquiry.totals, inquiry.pair_totals, False
+    n_left, totals, pair_totals, left = shifted.n_left, shifted.totals, shifted.pair_totals, False
     for a in range(n_left.size):
         n = n_left[a]
-        while n > 0 and rule.single * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
+        while n > 0 and rule.chosen * totals[a, 1, n - 1] + pair_totals[a, 1, n - 1] >= rule.threshold:
             n -= 1
         n_left[a] = n
         left |= n > 0
@@ -400,16 +414,15 @@ def _rule_out(inquiry, rule):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ask_again(rows, column_of, begun, asked, course, bets, inquiry, rule):  # type: ignore[no-untyped-def]
-    """Make the bets of further rounds again, for each shift by which the leader that is asked about may be worse.
+def replay_shifted(rows, column_of, begun, log, leaders, on_pair, shifted, rule):
+    """Make the bets of further rounds again, for each shift by which the leader may be worse.
 
     ``rows`` are the rounds after the first ``begun``, in all of which the same arms were queried, with the column of
-    each arm or -1. ``bets`` are those on averages of leaders, their weights and the sizes of the averages; and those on
-    the pair, their weights and the rounds in which they wake.
+    each arm or -1. ``leaders`` and ``on_pair`` have the bets, on averages of leaders and on the one that may be worse.
     """
-    sums, place, firsts, where = inquiry.sums, inquiry.place, inquiry.firsts, (column_of, asked)
-    first_rounds, leaders, n_entries = course.first_rounds, course.leaders, course.n_entries
-    pair_weights, pair_rounds = bets[4], bets[5]
+    sums, place, firsts = shifted.sums, shifted.place, shifted.firsts
+    first_rounds, n_entries = log.first_rounds, log.n_entries
+    pair_bets, pair_weights, pair_rounds = on_pair.bets, on_pair.weights, on_pair.first_rounds
     entry, awake, asleep = 0, 0, 1.0
     for r in range(rows.shape[0]):
         t, row = begun + r + 1, rows[r]
@@ -419,15 +432,18 @@ def ask_again(rows, column_of, begun, asked, course, bets, inquiry, rule):  # ty
             asleep -= pair_weights[awake]
             awake += 1
         if t > 1:
-            _add_up_leaders(row, column_of, leaders[entry], sums, place, firsts, rule)
-            _on_leaders(row, t, entry, where, course, bets, inquiry, rule)
-        if column_of[asked] >= 0:
-            _on_pairs(row, t, awake, asleep, where, bets, inquiry, rule)
-        if not _rule_out(inquiry, rule):
+            _add_up_leaders(row, column_of, log.leaders[entry], sums, place, firsts, rule)
+            _replay_on_leaders(row, t, entry, column_of, log, leaders, shifted, rule)
+        if column_of[shifted.leader] >= 0:
+            _replay_on_pair(row, t, awake, asleep, column_of, pair_bets, shifted, rule)
+        if not _rule_out(shifted, rule):
             return
         for arm in range(column_of.size):
             if column_of[arm] >= 0:
                 sums[arm] += (row[column_of[arm]] - rule.low) * rule.scale
 
 
-renew_leaders_kernel = compiled(renew_leaders)
+@compiled
+def replace_withdrawn(t, board, leaders, log, zone):
+    """`renew_leaders` as Python calls it, between two rounds."""
+    renew_leaders(t, board, leaders, log, zone)

@@ -1,99 +1,126 @@
-"""What all games do in a round: absorb it, mark who is beaten, eliminate, let arms leave."""
+"""What all games do in a round: absorb it, mark who is beaten, eliminate, remove arms; and what is done with rows."""
 
 import numpy as np
 
-from bestarm.kernels.board import (
-    CANDIDATES,
-    ENDED,
-    FOREVER,
-    GOING_ON,
-    MAX_QUERIES,
-    MAX_ROUNDS,
-    NEXT_LEAVE,
-    QUERIED,
-    QUERIES,
-    ROUNDS,
-)
+from bestarm.kernels.board import FOREVER, GOING_ON
 from bestarm.kernels.compiling import compiled, inlined, part, summing
 
 LONG = 9e18  # rounds beyond any game, and still an integer
 
+# --- a round begins ---------------------------------------------------------------------------------------------------
 
-@summing
-def affine(noise, root, widths, means):  # type: ignore[no-untyped-def]
-    """``noise @ root.T + means``, where row ``i`` of the root has ``widths[i]`` entries before its zeros.
 
-    Each row by itself: unlike with BLAS, no digit of a row depends on the block in which it is drawn.
+@part
+def may_go_on(progress):
+    """Whether there is another round: the game is undecided and the budget allows it."""
+    return (
+        progress.n_candidates > 1
+        and progress.ended == GOING_ON
+        and progress.n_rounds < progress.max_rounds
+        and progress.n_queries + progress.n_queried <= progress.max_queries
+    )
+
+
+@part
+def begin_round(rows, r, progress, arms, means, deviation):
+    """Count the round and its queries, and absorb row ``r`` into the means; returns the number of the round.
+
+    The deviations from the means before it are left for `absorb_squares`.
     """
-    rows = np.empty((noise.shape[0], means.size))
-    for r in range(rows.shape[0]):
-        for i in range(means.size):
-            x = means[i]
-            for k in range(widths[i]):
-                x += noise[r, k] * root[i, k]
-            rows[r, i] = x
-    return rows
+    t = progress.n_rounds + 1
+    progress.n_rounds = t
+    progress.n_queries += progress.n_queried
+    share = 1.0 / t
+    for a in range(progress.n_queried):
+        deviation[a] = rows[r, arms[a]] - means[a]
+        means[a] += deviation[a] * share
+    return t
 
 
-@compiled
-def all_within(rows, low, high):  # type: ignore[no-untyped-def]
-    """Whether every number is finite and in the interval [low, high]."""
-    flat = rows.reshape(-1)
-    inside = True
-    for k in range(flat.size):
-        inside &= (flat[k] >= low) & (flat[k] <= high)
-    return inside
+@part
+def absorb_squares(t, m, deviation, sum_squares, squares):
+    """The centred sums of squares of every arm and every difference, from the deviations of round ``t``."""
+    weight = 1.0 - 1.0 / t
+    for a in range(m):
+        deviation_a = deviation[a]
+        sum_squares[a] += weight * deviation_a * deviation_a
+        for b in range(a):
+            d = deviation[b] - deviation_a
+            squares[a, b] += weight * d * d
+
+
+# --- who is beaten ----------------------------------------------------------------------------------------------------
 
 
 @inlined
-def mark(board, arm, t, by, margin):  # type: ignore[no-untyped-def]
+def leader_place(board):
+    """The place of the candidate with the largest mean, the first of them."""
+    leader = -1
+    for a in range(board.progress[0].n_queried):
+        if not board.is_out[a] and (leader < 0 or board.means[a] > board.means[leader]):
+            leader = a
+    return leader
+
+
+@part
+def all_candidates_queried(board):
+    """Whether none of the candidates was withdrawn: only then can one arm be compared with all of them."""
+    queried = 0
+    for a in range(board.progress[0].n_queried):
+        queried += not board.is_out[a]
+    return queried == board.progress[0].n_candidates
+
+
+@inlined
+def mark_beaten(board, arm, t, by, margin):
     """Note that an arm was beaten in this round; `eliminate` decides what follows."""
     board.beaten_round[arm] = t
     board.beaten_by[arm] = by
     board.margin[arm] = margin
 
 
-@inlined
-def leader_place(board):  # type: ignore[no-untyped-def]
-    """The place of the candidate with the largest mean, the first of them."""
-    leader = -1
-    for a in range(board.tally[QUERIED]):
-        if board.bar[a] == 0.0 and (leader < 0 or board.means[a] > board.means[leader]):
-            leader = a
-    return leader
-
-
 @part
-def all_candidates_queried(board):  # type: ignore[no-untyped-def]
-    """Whether none of the candidates was withdrawn: only then can one arm be compared with all of them."""
-    queried = 0
-    for a in range(board.tally[QUERIED]):
-        queried += board.bar[a] == 0.0
-    return queried == board.tally[CANDIDATES]
-
-
-@part
-def eliminate(board, keep, t, leader):  # type: ignore[no-untyped-def]
+def eliminate(board, keep, t, leader):
     """Take the candidates marked in this round out of S; if all are, the one at the place of the leader stays."""
-    arms, bar, tally = board.arms, board.bar, board.tally
+    arms, is_out, progress = board.arms, board.is_out, board.progress[0]
     beaten = 0
-    for a in range(tally[QUERIED]):
-        beaten += bar[a] == 0.0 and board.beaten_round[arms[a]] == t
-    contradiction = beaten == tally[CANDIDATES]
-    for a in range(tally[QUERIED]):
+    for a in range(progress.n_queried):
+        beaten += not is_out[a] and board.beaten_round[arms[a]] == t
+    contradiction = beaten == progress.n_candidates
+    for a in range(progress.n_queried):
         arm = arms[a]
-        if bar[a] == 0.0 and board.beaten_round[arm] == t and not (contradiction and a == leader):
-            bar[a] = np.inf
-            tally[CANDIDATES] -= 1
+        if not is_out[a] and board.beaten_round[arm] == t and not (contradiction and a == leader):
+            is_out[a] = True
+            progress.n_candidates -= 1
             last = keep * t + 1e-9
             board.last_round[arm] = np.int64(last) if last < LONG else FOREVER
-            tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[arm])
+            progress.next_exit = min(progress.next_exit, board.last_round[arm])
+
+
+# --- who is no longer queried -----------------------------------------------------------------------------------------
 
 
 @part
-def _order_of_leaving(board, t):  # type: ignore[no-untyped-def]
+def remove_arms(board, t):
+    """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
+    before, stay = _order_after(board, t)
+    if stay < before.size and board.squares.size > 0:
+        _note_leads(board, before, stay)
+        _rearrange_squares(board.squares, before, stay)
+    _close_up(board, before, stay)
+
+
+@part
+def remove_arms_without_pairs(board, t):
+    """`remove_arms` for a board that keeps nothing of pairs: what they would need is not compiled."""
+    before, stay = _order_after(board, t)
+    _close_up(board, before, stay)
+
+
+@part
+def _order_after(board, t):
     """By place: the place before, those first that stay when round ``t`` is over; and how many these are."""
-    n = board.tally[QUERIED]
+    n = board.progress[0].n_queried
     before, stay, end = np.empty(n, dtype=np.int64), 0, n
     for a in range(n):
         if board.last_round[board.arms[a]] > t:
@@ -106,58 +133,35 @@ def _order_of_leaving(board, t):  # type: ignore[no-untyped-def]
 
 
 @part
-def _close_up(board, before, stay):  # type: ignore[no-untyped-def]
-    """Stop querying those that leave."""
-    tally = board.tally
-    if stay < before.size:
-        _rearrange(board, before)
-    tally[QUERIED], tally[NEXT_LEAVE] = stay, FOREVER
-    for a in range(stay):
-        tally[NEXT_LEAVE] = min(tally[NEXT_LEAVE], board.last_round[board.arms[a]])
-
-
-@part
-def let_leave(board, t):  # type: ignore[no-untyped-def]
-    """Stop querying the arms whose last round this was: they move behind the others, which close up in their order."""
-    before, stay = _order_of_leaving(board, t)
-    if stay < before.size and board.squares.size > 0:
-        _part(board, before, stay)
-        _rearrange_squares(board.squares, before, stay)
-    _close_up(board, before, stay)
-
-
-@part
-def let_leave_alone(board, t):  # type: ignore[no-untyped-def]
-    """The same on a board that keeps nothing of pairs: what they would need is not compiled."""
-    before, stay = _order_of_leaving(board, t)
-    _close_up(board, before, stay)
-
-
-@part
-def _part(board, before, stay):  # type: ignore[no-untyped-def]
-    """Note how far everybody is ahead of those that leave, and they of everybody."""
-    arms, means, parted = board.arms, board.means, board.parted
-    for k in range(stay, before.size):
-        a = before[k]
-        for b in range(before.size):
-            parted[arms[a], arms[b]] = means[b] - means[a]
-            parted[arms[b], arms[a]] = means[a] - means[b]
-
-
-@part
-def _rearrange(board, before):  # type: ignore[no-untyped-def]
-    """Bring what is kept by place into the new order."""
-    arms, means, own, bar = board.arms.copy(), board.means.copy(), board.own.copy(), board.bar.copy()
+def _close_up(board, before, stay):
+    """Bring what is kept by place into the new order, and query only those that stay."""
+    arms, means = board.arms.copy(), board.means.copy()
+    sum_squares, is_out = board.sum_squares.copy(), board.is_out.copy()
     for a in range(before.size):
         board.arms[a] = arms[before[a]]
         board.means[a] = means[before[a]]
-        board.own[a] = own[before[a]]
-        board.bar[a] = bar[before[a]]
+        board.sum_squares[a] = sum_squares[before[a]]
+        board.is_out[a] = is_out[before[a]]
+    progress = board.progress[0]
+    progress.n_queried, progress.next_exit = stay, FOREVER
+    for a in range(stay):
+        progress.next_exit = min(progress.next_exit, board.last_round[board.arms[a]])
 
 
 @part
-def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
-    """The same by two places: the rows of those that stay only move up, those of the others are taken out first."""
+def _note_leads(board, before, stay):
+    """Note how far everybody is ahead of those that leave, and they of everybody."""
+    arms, means, lead_at_exit = board.arms, board.means, board.lead_at_exit
+    for k in range(stay, before.size):
+        a = before[k]
+        for b in range(before.size):
+            lead_at_exit[arms[a], arms[b]] = means[b] - means[a]
+            lead_at_exit[arms[b], arms[a]] = means[a] - means[b]
+
+
+@part
+def _rearrange_squares(squares, before, stay):
+    """Bring squares of differences into the new order: rows that stay only move up, the others are taken out first."""
     n = before.size
     moved = np.empty((n - stay, n))
     for k in range(stay, n):
@@ -178,53 +182,36 @@ def _rearrange_squares(squares, before, stay):  # type: ignore[no-untyped-def]
             squares[a, b] = row[before[b]]
 
 
-@part
-def may_go_on(tally, limits):  # type: ignore[no-untyped-def]
-    """Whether there is another round: the game is undecided and the budget allows it."""
-    return (
-        tally[CANDIDATES] > 1
-        and tally[ENDED] == GOING_ON
-        and tally[ROUNDS] < limits[MAX_ROUNDS]
-        and tally[QUERIES] + tally[QUERIED] <= limits[MAX_QUERIES]
-    )
+@compiled
+def withdraw_arms(board, t):
+    """`remove_arms` as Python calls it, between two rounds."""
+    remove_arms(board, t)
 
 
-@part
-def _absorb_means(rows, r, share, m, arms, means, deviation):  # type: ignore[no-untyped-def]
-    """Update the means of the first ``m`` places with row ``r``, and leave the deviations from the old means."""
-    for a in range(m):
-        deviation[a] = rows[r, arms[a]] - means[a]
-        means[a] += deviation[a] * share
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 
-@part
-def begin_round(rows, r, tally, arms, means, deviation):  # type: ignore[no-untyped-def]
-    """Count the round and its queries, and absorb its means; returns its number."""
-    m = tally[QUERIED]
-    t = tally[ROUNDS] + 1
-    tally[ROUNDS] = t
-    tally[QUERIES] += m
-    _absorb_means(rows, r, 1.0 / t, m, arms, means, deviation)
-    return t
+@summing
+def affine(noise, root, widths, means):
+    """``noise @ root.T + means``, where row ``i`` of the root has ``widths[i]`` entries before its zeros.
+
+    Each row by itself: unlike with BLAS, no digit of a row depends on the block in which it is drawn.
+    """
+    rows = np.empty((noise.shape[0], means.size))
+    for r in range(rows.shape[0]):
+        for i in range(means.size):
+            x = means[i]
+            for k in range(widths[i]):
+                x += noise[r, k] * root[i, k]
+            rows[r, i] = x
+    return rows
 
 
-@part
-def absorb_squares(weight, m, deviation, own, squares):  # type: ignore[no-untyped-def]
-    """The centred sums of squares of every arm and every difference, from the deviations of the round."""
-    for a in range(m):
-        deviation_a = deviation[a]
-        own[a] += weight * deviation_a * deviation_a
-        for b in range(a):
-            d = deviation[b] - deviation_a
-            squares[a, b] += weight * d * d
-
-
-@inlined
-def absorb_own_squares(weight, m, deviation, own):  # type: ignore[no-untyped-def]
-    """The same for the arms alone."""
-    for a in range(m):
-        own[a] += weight * deviation[a] * deviation[a]
-
-
-# Parts of other kernels that Python calls too.
-let_leave_kernel = compiled(let_leave)
+@compiled
+def all_within(rows, low, high):
+    """Whether every number is finite and in the interval [low, high]."""
+    flat = rows.reshape(-1)
+    inside = True
+    for k in range(flat.size):
+        inside &= (flat[k] >= low) & (flat[k] <= high)
+    return inside

@@ -1,13 +1,27 @@
 """What compiled bets work on: wealth and what it is bet on, plain arrays allocated once per game, and the rules.
 
-Four kinds of bets: on every pair of arms (`Purse`), on averages of the leaders so far (`Leaders`), on one rival of each
-arm (`Rivals`), and on combinations of arms that are learned (`Folio`).
+Four kinds of bets: on every pair of arms (`PairWealth`), on averages of the leaders so far (`Leaders`), on one rival of
+each arm (`Rivals`), and on combinations of arms that are learned (`PortfolioState`). Beside them what is needed to make
+bets on leaders again for a regret bound: their `LeaderLog`, and the wealth with shifted means (`ShiftedWealth`).
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bestarm.kernels.board import record
+
+FIRST_RENEWAL = 8  # the round after which the bets of portfolios are learned for the first time
+FIRST = 17  # leaders that are in order: the largest average is of 16, and an arm is left out of its own
+FIRST_ROUNDS = 500  # whose rewards are kept, to see how many values differences take
+FEWEST_ENTRIES = 64  # of a leader log
+REGISTER = 8  # numbers in a vector register
+# Bets on leaders and on rivals alike.
+SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
+REACH = 4.0  # bets are at most so many standard errors: they shrink, and every lead is found
+GROWTH = 0.02  # leaders and rivals are renewed when the rounds have grown by this share
+EXHAUSTED = 1e-280  # less wealth than this is none: it would only make the arithmetic slow
 
 
 class WealthRule(NamedTuple):
@@ -18,23 +32,22 @@ class WealthRule(NamedTuple):
     epsilon: float
     scale: float  # brings rewards to length one
     pool: int  # items of a pool without replacement, 0 if rounds are independent
-    cap: float  # the largest share of a purse that one round can lose
-    threshold: float  # of the wealth summed over opponents, with that of the arm itself
+    cap: float  # the largest share of the wealth that one round can lose
+    threshold: float  # of the wealth summed over opponents, with that on chosen ones
     low: float = 0.0  # the lower bound of rewards
-    single: float = 0.0  # what the one wealth against an arm, in portfolios or on the leaders, counts in that sum
-    paired: bool = True  # whether there are bets on pairs
+    chosen: float = 0.0  # what the wealth against an arm on chosen opponents, leaders or portfolios, counts in that sum
     pause: bool = False  # whether a game stops when its leaders are renewed, for a look at what is known by then
     signs: bool = False  # bet on the signs of differences: wins, and no leads in rewards
 
 
-class Purse(NamedTuple):
+class PairWealth(NamedTuple):
     """The wealth of bets on every difference of K arms against one kind of null hypothesis.
 
     Row ``row_of[i]``, column ``j`` bets that ``j`` is better than ``i``. Nobody bets against an arm that is out, so its
-    row can be given back (`with_rows`); what was bet *on* it still counts, so its column cannot. The wealth of a bet is
-    ``exp(log_wealth) * growth``; every so many rounds the growth is folded into the logarithm, so that it neither over-
-    nor underflows. Columns are padded to whole vector registers; what is padded has no wealth. Bets that still sleep
-    are not among these bets.
+    row can be given back (`only_against`); what was bet *on* it still counts, so its column cannot. The wealth of a bet
+    is ``exp(log_wealth) * growth``; every so many rounds the growth is folded into the logarithm, so that it neither
+    over- nor underflows. Columns are padded to whole vector registers; what is padded has no wealth. Bets that still
+    sleep are not among these bets.
     """
 
     bets: NDArray[np.float64]  # (G)
@@ -49,17 +62,14 @@ class Purse(NamedTuple):
     largest: NDArray[np.float64]  # (columns): scratch, the largest bet allowed
 
 
-REGISTER = 8
-
-
-def new_purse(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float) -> Purse:
-    """A purse before the first bet: wealth one for every pair, a share of it asleep."""
+def new_pair_wealth(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float) -> PairWealth:
+    """Before the first bet: wealth one for every pair, a share of it asleep."""
     columns = -(-n_arms // REGISTER) * REGISTER
     shape = (n_arms, weights.size, columns)
     awake = (1.0 - reserve) * weights
     pairs = np.zeros((n_arms, columns))
     pairs[:, :n_arms] = 1.0 - np.eye(n_arms)
-    return Purse(
+    return PairWealth(
         bets=bets,
         weights=awake,
         row_of=np.arange(n_arms),
@@ -73,61 +83,63 @@ def new_purse(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float6
     )
 
 
-def with_bet(purse: Purse, bet: float, weight: float, asleep: float) -> Purse:
-    """The purse when one more bet wakes: its weight is the wealth of every pair that had wealth asleep until now."""
-    sleeping = purse.asleep > 0.0
+def with_bet(wealth: PairWealth, bet: float, weight: float, asleep: float) -> PairWealth:
+    """The wealth when one more bet wakes: its weight is the wealth of every pair that had wealth asleep until now."""
+    sleeping = wealth.asleep > 0.0
     layer = sleeping[:, None, :]
-    return purse._replace(
-        bets=np.append(purse.bets, bet),
-        weights=np.append(purse.weights, weight),
-        log_wealth=np.concatenate([purse.log_wealth, np.where(layer, 0.0, -np.inf)], axis=1),
-        wealth=np.concatenate([purse.wealth, weight * layer], axis=1),
-        growth=np.concatenate([purse.growth, np.ones(layer.shape)], axis=1),
+    return wealth._replace(
+        bets=np.append(wealth.bets, bet),
+        weights=np.append(wealth.weights, weight),
+        log_wealth=np.concatenate([wealth.log_wealth, np.where(layer, 0.0, -np.inf)], axis=1),
+        wealth=np.concatenate([wealth.wealth, weight * layer], axis=1),
+        growth=np.concatenate([wealth.growth, np.ones(layer.shape)], axis=1),
         asleep=np.where(sleeping, asleep, 0.0),
     )
 
 
-def with_rows(purse: Purse, arms: NDArray[np.int64]) -> Purse:
-    """The purse with the bets against these arms alone: nobody may bet against another from here on."""
-    kept, row_of = purse.row_of[arms], np.full_like(purse.row_of, -1)
+def only_against(wealth: PairWealth, arms: NDArray[np.int64]) -> PairWealth:
+    """The wealth of the bets against these arms alone: nobody may bet against another from here on."""
+    kept, row_of = wealth.row_of[arms], np.full_like(wealth.row_of, -1)
     row_of[arms] = np.arange(arms.size)
-    return purse._replace(
+    return wealth._replace(
         row_of=row_of,
-        log_wealth=purse.log_wealth[kept],
-        wealth=purse.wealth[kept],
-        growth=purse.growth[kept],
-        asleep=purse.asleep[kept],
-        total=purse.total[kept],
+        log_wealth=wealth.log_wealth[kept],
+        wealth=wealth.wealth[kept],
+        growth=wealth.growth[kept],
+        asleep=wealth.asleep[kept],
+        total=wealth.total[kept],
     )
 
 
-def without_wealth_on(purse: Purse, arm: int) -> Purse:
-    """The same purse, in which all is lost that was bet on an arm."""
-    purse.log_wealth[:, :, arm] = -np.inf
-    purse.wealth[:, :, arm] = 0.0
-    purse.asleep[:, arm] = 0.0
-    purse.total[:, arm] = 0.0
-    return purse
+def lose_wealth_on(wealth: PairWealth, arm: int) -> PairWealth:
+    """Lose all that was bet on an arm, in place."""
+    wealth.log_wealth[:, :, arm] = -np.inf
+    wealth.wealth[:, :, arm] = 0.0
+    wealth.asleep[:, arm] = 0.0
+    wealth.total[:, arm] = 0.0
+    return wealth
 
 
-class Folio(NamedTuple):
+class PairBets(NamedTuple):
+    """The bets on pairs in a game."""
+
+    sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
+    better: PairWealth  # against "not better"
+
+
+class PortfolioState(NamedTuple):
     """The portfolio against each arm: its bets on the others, its wealth, and when its bets are renewed."""
 
     bets: NDArray[np.float64]  # (K, K): row i, column j: the share bet on j against i
     log_wealth: NDArray[np.float64]  # (K)
-    wealth: NDArray[np.float64]  # (K): the same, not as logarithms
-    renewal: NDArray[np.int64]  # (1): the bets are renewed after this round
+    wealth: NDArray[np.float64]  # (K): exp(log_wealth)
+    progress: NDArray[Any]  # a record: see `new_portfolio`
 
 
-def new_folio(n_arms: int) -> Folio:
+def new_portfolio(n_arms: int) -> PortfolioState:
     """Portfolios before the first round: nothing is bet."""
-    return Folio(np.zeros((n_arms, n_arms)), np.zeros(n_arms), np.ones(n_arms), np.full(1, FIRST_RENEWAL))
-
-
-FIRST_RENEWAL = 8
-# Places in `Leaders.counts` and `Leaders.pooled`.
-COLUMNS, SEEN, RENEWAL = range(3)
-SQUARES, VARIANCE = range(2)
+    progress = record(next_renewal=FIRST_RENEWAL)  # the bets are renewed after this round
+    return PortfolioState(np.zeros((n_arms, n_arms)), np.zeros(n_arms), np.ones(n_arms), progress)
 
 
 class Leaders(NamedTuple):
@@ -149,14 +161,13 @@ class Leaders(NamedTuple):
     sums: NDArray[np.float64]  # (K), by column: S, of the scaled rewards
     risked: NDArray[np.float64]  # (K), by column: q, the sum of squares of what the largest bet was on
     gained: NDArray[np.float64]  # (H, K): A1, the sum of Y with the leaders of each round as they were
-    squares: NDArray[np.float64]  # (H, K): A2, the same of Y^2
+    squares: NDArray[np.float64]  # (H, K): A2, the sum of Y^2
     against: NDArray[np.float64]  # (H, K): scratch, Y
-    behind: NDArray[np.float64]  # (H, K): scratch, the same difference of the sums
+    behind: NDArray[np.float64]  # (H, K): scratch, that difference of the sums
     reach: NDArray[np.float64]  # (K): scratch, the largest bet, and then the wealth of all bets
     scratch: NDArray[np.float64]  # (K)
     order: NDArray[np.int64]  # (K): scratch
-    pooled: NDArray[np.float64]  # SQUARES, VARIANCE: Q and V, of differences, averaged over pairs
-    counts: NDArray[np.int64]  # COLUMNS, SEEN, RENEWAL: the leaders are renewed before this round
+    progress: NDArray[Any]  # a record: see `new_leaders`
 
 
 def new_leaders(
@@ -183,12 +194,18 @@ def new_leaders(
         reach=np.zeros(K),
         scratch=np.zeros(K),
         order=np.zeros(K, dtype=np.int64),
-        pooled=np.zeros(2),
-        counts=np.array([K, 0, 0]),
+        progress=record(
+            n_columns=K,
+            n_seen=0,  # rounds with bets on leaders
+            next_renewal=0,  # the leaders are renewed before this round
+            pooled_squares=0.0,  # Q, of differences, averaged over pairs
+            pooled_variance=0.0,  # V
+            any_failing=False,  # then the leaders are renewed after the next round
+        ),
     )
 
 
-class Course(NamedTuple):
+class LeaderLog(NamedTuple):
     """Whom the bets on leaders were on, so that they can be made again: an entry for each time they were renewed."""
 
     first_rounds: NDArray[np.int64]  # (E): the round from which on an entry holds, until the next one does
@@ -198,14 +215,10 @@ class Course(NamedTuple):
     n_entries: NDArray[np.int64]  # (1)
 
 
-FIRST = 17  # leaders that are in order: the largest average is of 16, and an arm is left out of its own
-FEWEST_ENTRIES = 64
-
-
-def new_course(n_arms: int, n_bets: int) -> Course:
-    """A course before the first round, with room for some entries."""
+def new_leader_log(n_arms: int, n_bets: int) -> LeaderLog:
+    """A log before the first round, with room for some entries."""
     E = FEWEST_ENTRIES
-    return Course(
+    return LeaderLog(
         first_rounds=np.zeros(E, dtype=np.int64),
         leaders=np.full((E, FIRST), -1),
         choice=np.full((E, n_bets, n_arms), -1, dtype=np.int8),
@@ -214,30 +227,29 @@ def new_course(n_arms: int, n_bets: int) -> Course:
     )
 
 
-def with_room(course: Course) -> Course:
-    """The same course with room for at least one more entry."""
-    if course.n_entries[0] < course.first_rounds.size:
-        return course
-    return Course(
-        first_rounds=_twice(course.first_rounds),
-        leaders=_twice(course.leaders),
-        choice=_twice(course.choice),
-        variances=_twice(course.variances),
-        n_entries=course.n_entries,
-    )
+def with_room(log: LeaderLog) -> LeaderLog:
+    """The log with room for at least one more entry."""
+    if log.n_entries[0] < log.first_rounds.size:
+        return log
+    doubled = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in log._asdict().items()}
+    return LeaderLog(**doubled | {"n_entries": log.n_entries})
 
 
-def _twice(part: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([part, np.zeros_like(part)])
+class LeaderBets(NamedTuple):
+    """The bets on leaders of a game, and who these were so far."""
+
+    leaders: Leaders
+    log: LeaderLog
 
 
-class Inquiry(NamedTuple):
+class ShiftedWealth(NamedTuple):
     """The wealth against some arms if one arm, the leader, were worse than they are by each of several shifts.
 
     A shift is ruled out once the wealth has reached the threshold; larger shifts have more wealth, so those that are
     left are the smallest.
     """
 
+    leader: int
     arms: NDArray[np.int64]  # (n)
     shifts: NDArray[np.float64]  # (R), increasing; beyond the indifference zone, where there is one
     on_leaders: NDArray[np.float64]  # (n, G, R), by bet: the wealth of the bets on averages of leaders
@@ -248,19 +260,21 @@ class Inquiry(NamedTuple):
     place: NDArray[np.int64]  # (K): scratch, the place of an arm among the leaders
     firsts: NDArray[np.float64]  # (2, FIRST + 1): scratch, rewards and sums of the first leaders, added up
     totals: NDArray[np.float64]  # (n, 2, R): the wealth on leaders summed over the bets, before a round and after it
-    pair_totals: NDArray[np.float64]  # (n, 2, R): the same on the pair
+    pair_totals: NDArray[np.float64]  # (n, 2, R): that on the pair
 
 
-def new_inquiry(
+def new_shifted_wealth(
     n_arms: int,
+    leader: int,
     arms: NDArray[np.int64],
     shifts: NDArray[np.float64],
     weights: NDArray[np.float64],
     pair_weights: NDArray[np.float64],
-) -> Inquiry:
+) -> ShiftedWealth:
     """The wealth before the first round, with these weights of the bets."""
     n, R = arms.size, shifts.size
-    return Inquiry(
+    return ShiftedWealth(
+        leader=leader,
         arms=arms,
         shifts=shifts,
         on_leaders=np.tile(weights[:, None], (n, 1, R)),
@@ -273,21 +287,6 @@ def new_inquiry(
         totals=np.ones((n, 2, R)),
         pair_totals=np.full((n, 2, R), min(1.0, pair_weights.sum())),
     )
-
-
-class Wealth(NamedTuple):
-    """The wealth of the bets on pairs in a game."""
-
-    sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
-    purse: Purse  # against "not better"
-    near: Purse | None  # against "not better by more than -epsilon"; None without epsilon
-
-
-class Led(NamedTuple):
-    """The bets on leaders of a game, and who they were so far."""
-
-    leaders: Leaders
-    course: Course
 
 
 class RivalRule(NamedTuple):
@@ -310,10 +309,7 @@ class Rivals(NamedTuple):
     wealth: NDArray[np.float64]  # (K, G), by arm and bet
     total: NDArray[np.float64]  # (K), by arm: summed over the bets
     first: NDArray[np.float64]  # (FIRST_ROUNDS, K): the rewards of the first rounds
-    renewal: NDArray[np.int64]  # (1): the rivals are renewed before this round
-
-
-FIRST_ROUNDS = 500
+    progress: NDArray[Any]  # a record: see `new_rivals`
 
 
 def new_rivals(n_arms: int, effects: NDArray[np.float64]) -> Rivals:
@@ -327,5 +323,8 @@ def new_rivals(n_arms: int, effects: NDArray[np.float64]) -> Rivals:
         wealth=np.full((K, G), 1.0 / G),
         total=np.ones(K),
         first=np.zeros((FIRST_ROUNDS, K)),
-        renewal=np.zeros(1, dtype=np.int64),
+        progress=record(
+            next_renewal=0,  # the rivals are renewed before this round
+            any_failing=False,  # then they are renewed after the next round
+        ),
     )
