@@ -307,7 +307,7 @@ def test_a_race_is_not_continued_with_items_drawn_otherwise(tmp_path: Any) -> No
     run(reads(rows), items=range(400), bounds=(0, 1), max_evaluations=50, store=where)
     with pytest.raises(bestarm.StoreError, match="replace was False when the race began and is True now"):
         run(reads(rows), items=range(400), bounds=(0, 1), replace=True, store=where)
-    with pytest.raises(bestarm.StoreError, match="groups were not given when the race began and are given now"):
+    with pytest.raises(bestarm.StoreError, match="groups was 'not given' when the race began and is 'given' now"):
         run(reads(rows), items=range(400), bounds=(0, 1), groups=lambda item: item // 2, store=where)
 
 

@@ -321,46 +321,36 @@ def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     The budget may change: stopping is allowed at any time, so a larger one continues the same race. ValueError for an
     algorithm in a file that is not one of bestarm's.
     """
-    stored = {**stored, "algorithm": _fill_in(stored["algorithm"])}
-    if (changed := _difference_of_items(stored, now)) is not None:
-        return changed
-    compared = [name for name in now if name != "max_evaluations"]
-    before, after = (dict(_flatten({name: plain[name] for name in compared})) for plain in (stored, now))
-    ways = sorted(dict.fromkeys([*before, *after]), key=lambda way: way[-1] not in ("n_items", "bounds"))
-    for way in ways:  # first what users gave, then what followed from it
-        if before.get(way) == after.get(way):
-            continue
-        if way[-1] == "pool":
-            targets = ("population" if one.get(way) is None else "items" for one in (before, after))
-            return _was_and_is("target", *targets)
-        return _was_and_is(way[-1], before.get(way), after.get(way))
+    before, after = _as_given({**stored, "algorithm": _fill_in(stored["algorithm"])}), _as_given(now)
+    for way in sorted({**before, **after}, key=lambda way: way[-1] not in FIRST):  # others may follow from these
+        was, is_now = before.get(way), after.get(way)
+        if was != is_now and way[-1] == "items_digest":
+            return f"the items {'' if now['group_sizes'] is None else 'or their groups '}are not the same"
+        if was != is_now:
+            return f"{way[-1]} was {described(was)} when the race began and is {described(is_now)} now"
     return None
 
 
-def _difference_of_items(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """How the items, or how they are drawn and compared, are not the same, in words, or None."""
-    if {stored["items"], now["items"]} == {"pool", "drawn"}:
-        return _was_and_is("replace", stored["items"] == "drawn", now["items"] == "drawn")
-    had, has = (plain["group_sizes"] is not None for plain in (stored, now))
-    if had != has:
-        was, is_now = ("given" if one else "not given" for one in (had, has))
-        return f"groups were {was} when the race began and are {is_now} now"
-    other = stored["items_digest"] != now["items_digest"]
-    if has and other:
-        return "the items or their groups are not the same"
-    criteria = ["wins" if _compares_wins(plain["algorithm"]) else "mean" for plain in (stored, now)]
-    if criteria[0] != criteria[1]:
-        return _was_and_is("criterion", *criteria)
-    return "the items are not the same" if other and stored["n_items"] == now["n_items"] else None
+FIRST = ("n_items", "replace", "groups", "criterion", "items_digest", "bounds")
 
 
-def _compares_wins(plain: Mapping[str, Any]) -> bool:
-    """Whether an algorithm as plain values has the comparison `Wins`."""
-    return bool(plain.get("comparison", {}).get("type") == "Wins")
-
-
-def _was_and_is(name: str, was: Any, is_now: Any) -> str:
-    return f"{name} was {described(was)} when the race began and is {described(is_now)} now"
+def _as_given(plain: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """Settings within settings, each by the way to it, and by the names and values that users give."""
+    comparison = plain["algorithm"].get("comparison")
+    by_wins = isinstance(comparison, Mapping) and comparison.get("type") == "Wins"
+    given: dict[tuple[str, ...], Any] = {
+        ("n_items",): plain["n_items"],
+        ("replace",): plain["items"] == "drawn",
+        ("groups",): "not given" if plain["group_sizes"] is None else "given",
+        ("criterion",): "wins" if by_wins else "mean",
+    }
+    compared = [field.name for field in fields(RaceSettings) if field.name != "max_evaluations"]
+    for way, value in _flatten({name: plain[name] for name in compared}):
+        if way[-1] == "pool":
+            given[*way[:-1], "target"] = "population" if value is None else "items"
+        else:
+            given[way] = value
+    return given
 
 
 def _fill_in(plain: Any) -> Any:

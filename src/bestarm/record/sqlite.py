@@ -294,13 +294,15 @@ def check_schema(connection: sqlite3.Connection, path: StorePath) -> None:
         raise damage_error(path, f"there is no {missing[0][0]} {missing[0][1]}")
 
 
-def check_pages(connection: sqlite3.Connection, path: StorePath) -> None:
-    """Refuse a file with damaged pages, or with eliminations that have no arm."""
+def holds_race(connection: sqlite3.Connection, path: StorePath) -> bool:
+    """Whether there is a race in a file, not an empty one; refused if it holds something else, or is damaged."""
+    if is_empty(connection):
+        return False
+    check_schema(connection, path)
     health = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if health == "ok" and connection.execute("PRAGMA foreign_key_check(eliminations)").fetchone() is not None:
-        health = "there are eliminations without their arm"
     if health != "ok":
         raise damage_error(path, health)
+    return True
 
 
 # --- read -------------------------------------------------------------------------------------------------------------
@@ -313,10 +315,8 @@ def read_store(path: str | os.PathLike[str]) -> StoredRace:
         what = "is empty" if store.real.exists() else "does not exist; check its name and its folder"
         raise StoreError(f"there is no race in {store}: the file {what}")
     with open_read_only(store) as connection:
-        if is_empty(connection):
+        if not holds_race(connection, store):
             raise StoreError(f"there is no race in {store}: the file is empty")
-        check_schema(connection, store)
-        check_pages(connection, store)
         return _read_race(connection, store)
 
 
@@ -325,8 +325,10 @@ def _read_race(connection: sqlite3.Connection, path: StorePath) -> StoredRace:
         settings = _read_settings(connection, path)
         present = check_stored(path, settings)
         arms = _read_arms(connection, path)
+        rounds = connection.execute("SELECT round, item, asked FROM rounds ORDER BY round")
+        scores = connection.execute("SELECT round, arm, score, failure FROM scores ORDER BY round, arm")
         try:
-            record = _read_record(connection, len(arms), present["rounds_in_flight"])
+            record = Record.of_rows(rounds, scores, present["rounds_in_flight"], len(arms))
         except (ValueError, TypeError, OverflowError) as error:  # also a RecordError
             raise damage_error(path, str(error)) from error
     return StoredRace(settings, arms, record)
@@ -361,17 +363,6 @@ def _read_arms(connection: sqlite3.Connection, path: StorePath) -> tuple[str, ..
     return names
 
 
-def _read_record(connection: sqlite3.Connection, n_arms: int, ahead: int) -> Record:
-    """The record in a file with so many arms; at most ``ahead`` rounds, those in flight, may be missing in it.
-
-    RecordError if no race can have written it. What SQLite would take minutes to find in a long race (scores without
-    their round or arm, scores that are no numbers) is found in the columns.
-    """
-    rounds = connection.execute("SELECT round, item, asked FROM rounds ORDER BY round")
-    scores = connection.execute("SELECT round, arm, score, failure FROM scores ORDER BY round, arm")
-    return Record.of_rows(rounds, scores, ahead, n_arms)
-
-
 # --- write ------------------------------------------------------------------------------------------------------------
 
 
@@ -396,10 +387,7 @@ class SQLiteStore:
         self._new = size == 0
         if not self._new:
             with open_read_only(self.path) as connection:  # before anything could be written to it
-                self._new = is_empty(connection)
-                if not self._new:
-                    check_schema(connection, self.path)
-                    check_pages(connection, self.path)
+                self._new = not holds_race(connection, self.path)
         self._connection = self._open_alone()
         self._identity = self.path.identity()
         self._lost: StoreError | None = None
