@@ -13,8 +13,10 @@ from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
 from bestarm.kernels.leaders import renew_leaders_kernel as renew_leaders
 from bestarm.kernels.wealth_state import with_room
+from games import outcome
 from naive import Matrix
-from naive_leaders import leader_race
+from one_wealth import Leaders
+from slow_games import wealth_game
 from statistics_helpers import contradicts
 
 DELTA = 0.1
@@ -65,13 +67,12 @@ def test_games_are_those_of_the_slow_reference(
         game.play(rows)
         zone = {"zone": options["indifference_zone"]} if "indifference_zone" in options else {}
         given = {name: value for name, value in options.items() if name != "indifference_zone"}
-        slow = leader_race(rows, comparison, DELTA, **given, **zone)
-        found = [(one.arm, one.round) for one in game.eliminations]
-        assert found == sorted(slow.eliminations, key=lambda one: (one[1], one[0]))
-        assert (None if game.reason is None else str(game.reason)) == slow.reason()
+        slow = wealth_game(comparison, rows, DELTA, **given, **zone)
+        slow.play()
+        assert outcome(game) == slow.outcome
+        wealth = slow.totals(Leaders)
         for arm in game.candidates:
-            wealth = sum(slow.wealth[arm].values())
-            assert leaders_of(game).leaders.total[arm] == pytest.approx(wealth, rel=1e-9)
+            assert leaders_of(game).leaders.total[arm] == pytest.approx(wealth[arm], rel=1e-9)
 
 
 def test_scores_in_other_bounds_are_scaled() -> None:
@@ -299,13 +300,14 @@ def test_regret_bounds_are_those_of_the_slow_reference(
         game.play(rows)
         zone = options.get("indifference_zone", 0.0)
         given = {name: value for name, value in options.items() if name != "indifference_zone"}
-        slow = leader_race(rows, comparison, DELTA, **given, zone=zone)
-        shifts = sorted({*np.maximum(SHIFTS, zone).tolist(), options.get("epsilon", 1.0)})
+        slow = wealth_game(comparison, rows, DELTA, **given, zone=zone)
+        slow.play()
+        shifts = np.array(sorted({*np.maximum(SHIFTS, zone).tolist(), options.get("epsilon", 1.0)}))
         left, leader, n = [0.0], game.best, game.n_rounds
+        ruled_out = slow.ruled_out(leader, shifts)
         for arm in set(game.candidates) - {leader}:
-            ruled_out = [shift for shift in shifts if slow.rules_out(arm, leader, shift)]
             behind = rows[:n, arm].sum() - rows[:n, leader].sum()
-            left.append(min(*ruled_out, 1.0, (behind + pool - n) / pool if pool else 1.0))
+            left.append(min(*shifts[ruled_out[:, arm]], 1.0, (behind + pool - n) / pool if pool else 1.0))
         assert game.regret_bound == pytest.approx(max(left), rel=1e-12)
 
 
@@ -447,13 +449,14 @@ def test_with_a_zone_no_wealth_is_more_than_without_the_protection_of_the_leader
     for seed in range(6):
         rows = equal_coins(np.random.default_rng(40 + seed), 80, n_arms)
         game = PairwiseBAI(1e-9, comparison=comparison, indifference_zone=0.3).start(n_arms)
-        slow = leader_race(rows, comparison, 1e-9, zone=0.3)
-        uncut = [slow.made_again(arm, 0, 0.0) for arm in range(n_arms)]
+        slow = wealth_game(comparison, rows, 1e-9, zone=0.3)
+        slow.play()
+        uncut = np.array([on_leaders[0] for on_leaders, _ in slow.if_worse(0, np.array([0.0]))]) / 0.95
         assert isinstance(game, EliminationGame)
         for number, row in enumerate(rows):
             game.tell(row[game.ask()])
             for arm in game.candidates:
-                ratio = leaders_of(game).leaders.total[arm] / uncut[arm][number]
+                ratio = leaders_of(game).leaders.total[arm] / uncut[number, arm]
                 assert ratio <= 1 + 1e-9
                 cut += ratio < 0.99
     assert cut > 0
