@@ -13,10 +13,10 @@ from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
 from bestarm.kernels.leaders import renew_leaders_kernel as renew_leaders
 from bestarm.kernels.wealth_state import with_room
-from games import outcome
+from games import outcome, tell_both
 from naive import Matrix
 from one_wealth import Leaders
-from slow_games import wealth_game
+from slow_games import WealthGame, wealth_game
 from statistics_helpers import contradicts
 
 DELTA = 0.1
@@ -45,6 +45,11 @@ def shared_noise(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix
     return np.clip(rng.uniform(0.3, 0.7, n_arms) + noise, 0.0, 1.0)
 
 
+def mostly_equal(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
+    """All coins but one are equally good, so that the widest averages of them promise most."""
+    return (rng.random((n_rounds, n_arms)) < [0.2] + [0.6] * (n_arms - 1)).astype(np.float64)
+
+
 SETTINGS: list[tuple[dict[str, Any], dict[str, Any], int]] = [
     ({}, {}, 5),
     ({"pairs": 0}, {}, 20),
@@ -60,7 +65,7 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, Any], int]] = [
 def test_games_are_those_of_the_slow_reference(
     settings: dict[str, Any], options: dict[str, Any], n_arms: int, pool: int | None
 ) -> None:
-    for seed, draw in enumerate((coins, shared_noise)):
+    for seed, draw in enumerate((coins, shared_noise, mostly_equal)):
         rows = draw(np.random.default_rng(seed), 120, n_arms)
         comparison = LeaderBetting(pool=pool, **settings)
         game = started(comparison, n_arms, **options)
@@ -302,13 +307,31 @@ def test_regret_bounds_are_those_of_the_slow_reference(
         given = {name: value for name, value in options.items() if name != "indifference_zone"}
         slow = wealth_game(comparison, rows, DELTA, **given, zone=zone)
         slow.play()
-        shifts = np.array(sorted({*np.maximum(SHIFTS, zone).tolist(), options.get("epsilon", 1.0)}))
-        left, leader, n = [0.0], game.best, game.n_rounds
-        ruled_out = slow.ruled_out(leader, shifts)
-        for arm in set(game.candidates) - {leader}:
-            behind = rows[:n, arm].sum() - rows[:n, leader].sum()
-            left.append(min(*shifts[ruled_out[:, arm]], 1.0, (behind + pool - n) / pool if pool else 1.0))
-        assert game.regret_bound == pytest.approx(max(left), rel=1e-12)
+        assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
+
+
+def slow_regret_bound(slow: WealthGame, leader: int) -> float:
+    """The largest over all other candidates of the smallest shift that is ruled out, for rewards in [0, 1]."""
+    shifts = np.array(sorted({*np.maximum(SHIFTS, slow.goal.zone).tolist(), slow.goal.epsilon or 1.0}))
+    ruled_out, left = slow.ruled_out(leader, shifts), [0.0]
+    for arm in set(slow.candidates) - {leader}:
+        n, behind = slow.shared(arm, leader), slow.lead(arm, leader)
+        most = (behind + slow.pool - n) / slow.pool if slow.pool else 1.0  # what is left of a pool can make of it
+        left.append(min(*shifts[ruled_out[:, arm]], 1.0, most))
+    return max(left)
+
+
+def test_regret_bounds_with_failures_and_withdrawals_are_those_of_the_definition() -> None:
+    rng, failed, withdrawn = np.random.default_rng(5), 0, 0
+    for _ in range(30):
+        rows = shared_noise(rng, 40, int(rng.integers(3, 7)))
+        zone, comparison = float(rng.choice([0.0, 0.05])), LeaderBetting(pairs=rng.choice([0.0, 0.05]))
+        game = started(comparison, rows.shape[1], indifference_zone=zone)
+        slow = wealth_game(comparison, rows, DELTA, zone=zone)
+        happened = tell_both(rng, game, slow)
+        assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
+        failed, withdrawn = failed + happened[0], withdrawn + happened[1]
+    assert min(failed, withdrawn) >= 10
 
 
 @pytest.mark.parametrize("pool", [None, 100])
