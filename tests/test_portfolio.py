@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bestarm
-from bestarm.algorithms import ConvexBAI, Game, PairwiseBAI
+from bestarm.algorithms import ConvexBAI, EliminationGame, Game, PairwiseBAI
 from bestarm.arms import TableArms
 from bestarm.comparisons import Betting, Portfolio
 from games import feed, intervals_of, outcome, regret_of
@@ -131,6 +131,22 @@ def test_random_games_are_played_as_the_reference_plays_them() -> None:
     reasons = ["decided", "within epsilon", "all items used", "budget", "None"]
     assert min(seen["eliminations"], seen["by_portfolio"], seen["pool"]) >= 100
     assert {reason: seen[reason] for reason in reasons if seen[reason] < 10} == {}
+
+
+@pytest.mark.parametrize("pool", [None, 100])
+def test_what_was_bet_on_an_arm_that_is_withdrawn_is_not_bet(pool: int | None) -> None:
+    portfolio, rows = Portfolio(pool=pool), np.random.default_rng(0).uniform([0.2, 0.4, 0.3], 0.9, (40, 3))
+    game, slow = ConvexBAI(1e-9, comparison=portfolio).start(3), wealth_game(portfolio, rows, 1e-9)
+    assert isinstance(game, EliminationGame)
+    for row in rows:
+        if slow.t == 30:
+            assert portfolio_bets(game)[0, 1] > 0.1
+            game.withdraw(1)
+            slow.withdraw(1)
+        slow.next_round()
+        game.tell(row[game.ask()])
+        np.testing.assert_allclose(portfolio_wealth(game), slow.totals(Portfolios), rtol=1e-9)
+    assert game.candidates == (0, 1, 2)
 
 
 @pytest.mark.parametrize("K", [2, 5, 30])
