@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Game, Intervals
+from bestarm.algorithms import EliminationGame, Game, Intervals
+from slow_games import SlowGame
 
 
 def feed(rng: np.random.Generator, game: Game, rows: NDArray[np.float64]) -> None:
@@ -18,6 +19,33 @@ def feed(rng: np.random.Generator, game: Game, rows: NDArray[np.float64]) -> Non
             game.tell(rows[start, game.ask()])
         else:
             game.play(rows[start : start + size])
+
+
+def tell_both(rng: np.random.Generator, game: EliminationGame, slow: SlowGame, fails: bool = True) -> tuple[int, int]:
+    """Play a game and its slow version round by round, with arms that fail and arms that are withdrawn: how many.
+
+    Now and then both happen in one round.
+    """
+    order, first = rng.permutation(slow.K).tolist(), int(rng.integers(1, 30))
+    failing = {first: order[0], first + 7: order[1]} if fails and rng.random() < 0.7 else {}
+    withdrawn = {first: order[2]} if rng.random() < 0.5 else {}
+    n_failed = n_withdrawn = 0
+    while slow.goes_on():
+        r, row = slow.t + 1, slow.rows[slow.t]
+        queried = slow.queried(r)
+        assert game.ask().tolist() == queried
+        if withdrawn.get(r) in slow.playing(r):
+            game.withdraw(withdrawn[r])
+            slow.withdraw(withdrawn[r])
+            n_withdrawn += 1
+        if failing.get(r) in queried:
+            game.disqualify(failing[r])
+            slow.disqualify(failing[r])
+            n_failed += 1
+        if slow.goes_on():
+            slow.next_round()
+            game.tell(row[game.ask()])
+    return n_failed, n_withdrawn
 
 
 def outcome(game: Game) -> dict[str, Any]:

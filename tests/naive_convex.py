@@ -1,11 +1,11 @@
-"""Slow, obvious versions of the comparison with convex combinations, and of the portfolios of bets on all differences.
+"""Slow, obvious versions of the comparison with convex combinations.
 
 Weights are those of the *other* queried arms. A supremum is bracketed by the primal and the dual solution of an
 interior-point solver: its own tolerances prove nothing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, comb, inf, log, sqrt
 from typing import Any
 
@@ -13,13 +13,8 @@ import clarabel  # type: ignore[import-untyped]
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 import naive
-import naive_sharp
-from bestarm.comparisons import Portfolio
-from bestarm.kernels.bets import FADING, MOST, PORTFOLIO_GROWTH
-from bestarm.kernels.wealth_state import FIRST_RENEWAL
 from naive import Matrix, Played
 
 Vector = NDArray[np.float64]
@@ -177,79 +172,3 @@ def convex_race(
         return np.tile(np.array(leads)[:, None], len(arms))
 
     return naive.race(rows, judge, keep, max_rounds), closest.value
-
-
-# --- games with portfolios -------------------------------------------------------------------------------------------
-
-
-def growth_optimal_bets(D: Matrix) -> Vector:
-    """``max <b, m> - b' M b / 2`` over ``b >= 0`` for differences ``D``; at most a share `MOST` is bet."""
-    m = D.mean(axis=0)
-    M = np.atleast_2d(np.cov(D, rowvar=False)) + np.outer(m, m)
-    M[np.diag_indices(m.size)] *= 1 + FADING / len(D)
-    moves = np.diag(M) > 0
-    bets: Vector = np.zeros(m.size)
-    if moves.any():
-        L = np.linalg.cholesky(M[np.ix_(moves, moves)])
-        bets[moves] = nnls(L.T, np.linalg.solve(L, m[moves]))[0]
-    return bets * min(1.0, MOST / bets.sum()) if bets.sum() > 0 else bets
-
-
-def renewals(n_rounds: int) -> set[int]:
-    t, out = FIRST_RENEWAL, set[int]()
-    while t <= n_rounds:
-        out.add(t)
-        t += max(1, int(PORTFOLIO_GROWTH * t))
-    return out
-
-
-class PortfolioRace(naive_sharp._Race):
-    """The game of bets on single differences; half of the wealth against each arm is in a portfolio."""
-
-    def __init__(self, rows: Matrix, portfolio: Portfolio, delta: float, **options: Any) -> None:
-        K = rows.shape[1]
-        rules = naive_sharp.betting_rules(portfolio.pairs, K, delta, **options)
-        super().__init__(rows, replace(rules, threshold=2 * (K - 1) / delta))
-        self.scale, self.pool = 1 / (portfolio.bounds[1] - portfolio.bounds[0]), portfolio.pool
-        self.wealth = [1.0] * K
-        self.bets = [dict[int, float]() for _ in range(K)]
-        self.renewals = renewals(len(rows))
-        self.margins: dict[int, float] = {}
-        self.closest = inf  # logarithm of a wealth over its threshold
-        self.by_portfolio = 0  # arms out although the bets on single differences alone would not do
-
-    def next_round(self) -> None:
-        t = self.t + 1
-        arms = self.queried(t)
-        for i in self.candidates:
-            self.wealth[i] *= self._growth(i, arms, t)
-            if t in self.renewals:
-                others = [j for j in arms if j != i]
-                D = self.scale * (self.rows[:t, others] - self.rows[:t, [i]])
-                self.bets[i] = dict(zip(others, growth_optimal_bets(D).tolist(), strict=True))
-        super().next_round()
-
-    def _growth(self, i: int, arms: list[int], t: int) -> float:
-        gain = stake = 0.0
-        for j in set(arms) & set(self.bets[i]):
-            D = self.scale * (self.rows[:t, j] - self.rows[:t, i])
-            y = float(naive_sharp.null_means(D, 0.0, self.pool)[-1])
-            gain += self.bets[i][j] * (D[-1] - y)
-            stake += self.bets[i][j] * (1 + y)
-        return 1 + gain * min(1.0, naive_sharp.CAP / stake if stake > 0 else 1.0)
-
-    def _beaten(self, i: int) -> bool:
-        pairs = sum(float(self.evidence[i, j][self._shared(j) - 1]) for j in range(self.K) if j != i)
-        margin = log(((self.K - 1) * self.wealth[i] + pairs) / self.rules.threshold)
-        self.closest = min(self.closest, abs(margin))
-        if margin >= 0:
-            self.margins[i] = margin
-            self.by_portfolio += pairs < self.rules.threshold
-        return margin >= 0
-
-
-def portfolio_race(rows: Matrix, portfolio: Portfolio, delta: float, **options: Any) -> PortfolioRace:
-    race = PortfolioRace(rows, portfolio, delta, **options)
-    while race.goes_on():
-        race.next_round()
-    return race

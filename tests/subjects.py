@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 import naive
-import naive_sharp
-import naive_symmetric
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import (
     Betting,
@@ -22,9 +20,8 @@ from bestarm.comparisons import (
     SymmetricBetting,
     Wins,
 )
-from naive_convex import convex_boundary, convex_race, portfolio_race
-from naive_leaders import leader_race
-from naive_sharp import betting_rules, student_rules, wins_rules
+from naive_convex import convex_boundary, convex_race
+from slow_games import slow_game
 
 Matrix = naive.Matrix
 DELTA = 0.1
@@ -81,18 +78,15 @@ def by(reference: Callable[[Matrix], naive.Played]) -> dict[str, Any]:
     return {"reference": lambda rows: [(one.arm, one.round) for one in reference(rows).eliminations]}
 
 
-def by_mixture(mixture: StudentMixture, **given: Any) -> dict[str, Any]:
+def by_game(comparison: Any, n_rounds: int, **given: Any) -> dict[str, Any]:
+    """The options of a subject whose slow version is a game with this comparison."""
+
     def reference(rows: Matrix) -> list[tuple[int, int]]:
-        return naive_sharp.play(rows, student_rules(mixture, rows.shape[1], DELTA, **given)).eliminations
+        game = slow_game(comparison, rows, DELTA, **given)
+        game.play()
+        return game.eliminations
 
-    return {"reference": reference, "n_rounds": 150}
-
-
-def by_symmetry(settings: SymmetricBetting, **given: Any) -> dict[str, Any]:
-    def reference(rows: Matrix) -> list[tuple[int, int]]:
-        return naive_symmetric.play(rows, naive_symmetric.rules_of(settings, DELTA, **given)).eliminations
-
-    return {"reference": reference, "n_rounds": 150}
+    return {"reference": reference, "n_rounds": n_rounds}
 
 
 def close_together(low: float, high: float) -> dict[str, Any]:
@@ -106,27 +100,8 @@ def close_together(low: float, high: float) -> dict[str, Any]:
     return {"rewards": rewards}
 
 
-def by_bets(betting: Betting, **given: Any) -> dict[str, Any]:
-    def reference(rows: Matrix) -> list[tuple[int, int]]:
-        rules = betting_rules(betting, rows.shape[1], DELTA, **given)
-        return naive_sharp.play(rows[: betting.pool], rules).eliminations
-
-    return {"reference": reference, "n_rounds": 250}
-
-
-def by_leaders(leaders: LeaderBetting, **given: Any) -> dict[str, Any]:
-    def reference(rows: Matrix) -> list[tuple[int, int]]:
-        race = leader_race(rows[: leaders.pool], leaders, DELTA, **given)
-        return sorted(race.eliminations, key=lambda one: (one[1], one[0]))
-
-    return {"reference": reference, "n_rounds": 120}
-
-
-def by_wins(wins: Wins, **given: Any) -> dict[str, Any]:
-    def reference(rows: Matrix) -> list[tuple[int, int]]:
-        return naive_sharp.play(rows[: wins.pool], wins_rules(wins, rows.shape[1], DELTA, **given)).eliminations
-
-    return {"reference": reference, "n_rounds": 251, "n_arms": (2,), "rewards": nearly_even}  # wins of more arms tie
+def by_wins(wins: Wins) -> dict[str, Any]:
+    return by_game(wins, 251) | {"n_arms": (2,), "rewards": nearly_even}  # wins of more arms tie
 
 
 def nearly_even(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
@@ -145,11 +120,7 @@ def in_turn(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
 
 
 def by_portfolio(portfolio: Portfolio, **given: Any) -> dict[str, Any]:
-    def reference(rows: Matrix) -> list[tuple[int, int]]:
-        race = portfolio_race(rows[: portfolio.pool], portfolio, DELTA, **given)
-        return sorted(race.eliminations, key=lambda one: (one[1], one[0]))
-
-    return {"reference": reference, "n_rounds": 120, "n_arms": (2, 4)}
+    return by_game(portfolio, 120, **given) | {"n_arms": (2, 4)}
 
 
 def by_combinations() -> dict[str, Any]:
@@ -168,11 +139,11 @@ THREE = (0.01, 0.04, 0.0025)
 OF_THREE_ARMS: dict[str, Any] = {"n_arms": (3,), "relabel": relabelled}
 
 PAIRWISE: dict[str, Subject] = {
-    "StudentMixture": Subject(PairwiseBAI(DELTA), by_mixture(StudentMixture())),
+    "StudentMixture": Subject(PairwiseBAI(DELTA), by_game(StudentMixture(), 150)),
     "StudentMixture, other precisions": Subject(PairwiseBAI(DELTA, comparison=MIXTURE), {"n_rounds": 150}),
     "StudentMixture, kept, zone, epsilon": Subject(
         PairwiseBAI(DELTA, comparison=EARLY_MIXTURE, keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_mixture(EARLY_MIXTURE, keep=3.0, epsilon=0.05, zone=0.02),
+        by_game(EARLY_MIXTURE, 150, keep=3.0, epsilon=0.05, zone=0.02),
     ),
     "GaussianBernstein": Subject(
         PairwiseBAI(DELTA, comparison=GaussianBernstein()), by(lambda rows: naive.pairwise_gaussian(rows, DELTA))
@@ -196,34 +167,34 @@ PAIRWISE: dict[str, Subject] = {
         PairwiseBAI(DELTA, comparison=EmpiricalBernstein(), keep=3.0, max_rounds=300),
         by(lambda rows: naive.pairwise_bounded(rows, DELTA, 3.0, max_rounds=300)),
     ),
-    "Betting": Subject(PairwiseBAI(DELTA, comparison=Betting()), by_bets(Betting())),
-    "Betting, other bounds": Subject(PairwiseBAI(DELTA, comparison=BETTING), by_bets(BETTING)),
+    "Betting": Subject(PairwiseBAI(DELTA, comparison=Betting()), by_game(Betting(), 250)),
+    "Betting, other bounds": Subject(PairwiseBAI(DELTA, comparison=BETTING), by_game(BETTING, 250)),
     "Betting, pool": Subject(
-        PairwiseBAI(DELTA, comparison=BETTING_ON_A_POOL), by_bets(BETTING_ON_A_POOL) | close_together(0.0, 1.0)
+        PairwiseBAI(DELTA, comparison=BETTING_ON_A_POOL), by_game(BETTING_ON_A_POOL, 250) | close_together(0.0, 1.0)
     ),
     "Betting, kept, zone, epsilon": Subject(
         PairwiseBAI(DELTA, comparison=Betting(), keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_bets(Betting(), keep=3.0, epsilon=0.05, zone=0.02),
+        by_game(Betting(), 250, keep=3.0, epsilon=0.05, zone=0.02),
     ),
-    "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_bets(WAKING_SOON)),
-    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), by_leaders(LeaderBetting())),
+    "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_game(WAKING_SOON, 250)),
+    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), by_game(LeaderBetting(), 120)),
     "LeaderBetting, kept, zone": Subject(
         PairwiseBAI(DELTA, comparison=LeaderBetting(), keep=2.0, indifference_zone=0.02),
-        by_leaders(LeaderBetting(), keep=2.0, zone=0.02),
+        by_game(LeaderBetting(), 120, keep=2.0, zone=0.02),
     ),
     "LeaderBetting, no pairs, other bounds": Subject(
-        PairwiseBAI(DELTA, comparison=LEADERS_ALONE), by_leaders(LEADERS_ALONE)
+        PairwiseBAI(DELTA, comparison=LEADERS_ALONE), by_game(LEADERS_ALONE, 120)
     ),
     "LeaderBetting, pool": Subject(
-        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), by_leaders(LEADERS_ON_A_POOL) | close_together(0.0, 1.0)
+        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), by_game(LEADERS_ON_A_POOL, 120) | close_together(0.0, 1.0)
     ),
-    "SymmetricBetting": Subject(PairwiseBAI(DELTA, comparison=SymmetricBetting()), by_symmetry(SymmetricBetting())),
+    "SymmetricBetting": Subject(PairwiseBAI(DELTA, comparison=SymmetricBetting()), by_game(SymmetricBetting(), 150)),
     "SymmetricBetting, early, kept, zone, epsilon": Subject(
         PairwiseBAI(DELTA, comparison=SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_symmetry(SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, zone=0.02),
+        by_game(SYMMETRIC_EARLY, 150, keep=3.0, epsilon=0.05, zone=0.02),
     ),
     "SymmetricBetting, no Student": Subject(
-        PairwiseBAI(DELTA, comparison=SYMMETRIC_ALONE, keep=2.0), by_symmetry(SYMMETRIC_ALONE, keep=2.0)
+        PairwiseBAI(DELTA, comparison=SYMMETRIC_ALONE, keep=2.0), by_game(SYMMETRIC_ALONE, 150, keep=2.0)
     ),
     "Wins": Subject(PairwiseBAI(DELTA, comparison=Wins()), by_wins(Wins())),
     "Wins, pool": Subject(

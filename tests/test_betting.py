@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bestarm
-import naive_sharp
+import one_wealth
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import PoolArms, TableArms
 from bestarm.comparisons import Betting
@@ -48,7 +48,7 @@ def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
     """The mixture of products with 40 digits; ``D`` and ``nu`` in units of rewards."""
     scale = 1 / (mp.mpf(betting.bounds[1]) - mp.mpf(betting.bounds[0]))
     total = mp.mpf(0)
-    for bet, weight, first in naive_sharp.bets_of(betting, len(D)):
+    for bet, weight, first in one_wealth.bets_of(betting, len(D)):
         wealth, so_far = mp.mpf(weight), mp.mpf(0)
         for s, difference in enumerate(D.tolist(), start=1):
             d, y = difference * scale, nu * scale
@@ -269,7 +269,7 @@ def test_without_the_pool_in_the_bets_the_mean_wealth_would_be_too_large() -> No
 def test_wealth_that_is_not_cut_goes_negative() -> None:
     """Why there is a cut: after losses the null mean of what is left of a pool is large."""
     D = np.array([-1.0, -1.0, -1.0])
-    y = naive_sharp.null_means(D, 0.0, 4)
+    y = np.array([one_wealth.null_mean(0.0, 4, t + 1, D[:t].sum()) for t in range(3)])
     uncut = np.cumprod(1 + 0.95 * (D - y))
     assert uncut.min() < 0
     assert math.isfinite(with_pool(Betting(bets=(0.95,)), 4).log_wealth(D))
@@ -410,8 +410,8 @@ def level_p_value(law: str, alpha: float, threshold: float, without_pool: bool =
     """Of "at most a share alpha of the null paths ever reaches the threshold"."""
     D, pool = null_paths(law, np.random.default_rng(LAWS.index(law)))
     betting = Betting()
-    bets = naive_sharp.bets_of(betting, len(D.T))
-    wealth = naive_sharp.wealth_path(D.T, bets, 0.0, None if without_pool else pool)
+    bets = one_wealth.bets_of(betting, len(D.T))
+    wealth = one_wealth.pair_path(D.T, bets, 0.0, None if without_pool else pool)
     crossed = np.any(wealth >= threshold, axis=0)
     return binomial_p_value(int(crossed.sum()), N_PATHS, alpha)
 

@@ -13,8 +13,10 @@ from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
 from bestarm.kernels.leaders import replace_withdrawn
 from bestarm.kernels.wealth_state import with_room
+from games import outcome, tell_both
 from naive import Matrix
-from naive_leaders import leader_race
+from one_wealth import Leaders
+from slow_games import WealthGame, wealth_game
 from statistics_helpers import contradicts
 
 DELTA = 0.1
@@ -65,13 +67,30 @@ def test_games_are_those_of_the_slow_reference(
         game.play(rows)
         zone = {"zone": options["indifference_zone"]} if "indifference_zone" in options else {}
         given = {name: value for name, value in options.items() if name != "indifference_zone"}
-        slow = leader_race(rows, comparison, DELTA, **given, **zone)
-        found = [(one.arm, one.round) for one in game.eliminations]
-        assert found == sorted(slow.eliminations, key=lambda one: (one[1], one[0]))
-        assert (None if game.reason is None else str(game.reason)) == slow.reason()
+        slow = wealth_game(comparison, rows, DELTA, **given, **zone)
+        slow.play()
+        assert outcome(game) == slow.outcome
+        wealth = slow.totals(Leaders)
         for arm in game.candidates:
-            wealth = sum(slow.wealth[arm].values())
-            assert leaders_of(game).leaders.total[arm] == pytest.approx(wealth, rel=1e-9)
+            assert leaders_of(game).leaders.total[arm] == pytest.approx(wealth[arm], rel=1e-9)
+
+
+@pytest.mark.parametrize("pool", [None, 120])
+def test_the_widest_averages_are_bet_on_where_they_promise_most(pool: int | None) -> None:
+    """Arms 1 to 9 win in every other round, arms 10 to 19 in the others: averages of both vary least."""
+    wins = (np.arange(120)[:, None] + (np.arange(20) >= 10)) % 2
+    wins[:, 0] = np.random.default_rng(0).random(120) < 0.4
+    rows, comparison = wins.astype(np.float64), LeaderBetting(pool=pool)
+    game, slow = started(comparison, 20), wealth_game(comparison, rows, DELTA)
+    widest = 0
+    while slow.goes_on():
+        slow.next_round()
+        game.tell(rows[slow.t - 1, game.ask()])
+        arms = slow.candidates
+        np.testing.assert_allclose(leaders_of(game).leaders.total[arms], slow.totals(Leaders)[arms], rtol=1e-9)
+        widest += any((one.on > 0).sum(axis=2).max() == 16 for one in slow.strategies if isinstance(one, Leaders))
+    assert outcome(game) == slow.outcome
+    assert widest >= 5
 
 
 def test_scores_in_other_bounds_are_scaled() -> None:
@@ -301,14 +320,33 @@ def test_regret_bounds_are_those_of_the_slow_reference(
         game.play(rows)
         zone = options.get("indifference_zone", 0.0)
         given = {name: value for name, value in options.items() if name != "indifference_zone"}
-        slow = leader_race(rows, comparison, DELTA, **given, zone=zone)
-        shifts = sorted({*np.maximum(SHIFTS, zone).tolist(), options.get("epsilon", 1.0)})
-        left, leader, n = [0.0], game.best, game.n_rounds
-        for arm in set(game.candidates) - {leader}:
-            ruled_out = [shift for shift in shifts if slow.rules_out(arm, leader, shift)]
-            behind = rows[:n, arm].sum() - rows[:n, leader].sum()
-            left.append(min(*ruled_out, 1.0, (behind + pool - n) / pool if pool else 1.0))
-        assert game.regret_bound == pytest.approx(max(left), rel=1e-12)
+        slow = wealth_game(comparison, rows, DELTA, **given, zone=zone)
+        slow.play()
+        assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
+
+
+def slow_regret_bound(slow: WealthGame, leader: int) -> float:
+    """The largest over all other candidates of the smallest shift that is ruled out, for rewards in [0, 1]."""
+    shifts = np.array(sorted({*np.maximum(SHIFTS, slow.goal.zone).tolist(), slow.goal.epsilon or 1.0}))
+    ruled_out, left = slow.ruled_out(leader, shifts), [0.0]
+    for arm in set(slow.candidates) - {leader}:
+        n, behind = slow.shared(arm, leader), slow.lead(arm, leader)
+        most = (behind + slow.pool - n) / slow.pool if slow.pool else 1.0  # what is left of a pool can make of it
+        left.append(min(*shifts[ruled_out[:, arm]], 1.0, most))
+    return max(left)
+
+
+def test_regret_bounds_with_failures_and_withdrawals_are_those_of_the_definition() -> None:
+    rng, failed, withdrawn = np.random.default_rng(5), 0, 0
+    for _ in range(30):
+        rows = shared_noise(rng, 40, int(rng.integers(3, 7)))
+        zone, comparison = float(rng.choice([0.0, 0.05])), LeaderBetting(pairs=rng.choice([0.0, 0.05]))
+        game = started(comparison, rows.shape[1], indifference_zone=zone)
+        slow = wealth_game(comparison, rows, DELTA, zone=zone)
+        happened = tell_both(rng, game, slow)
+        assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
+        failed, withdrawn = failed + happened[0], withdrawn + happened[1]
+    assert min(failed, withdrawn) >= 10
 
 
 @pytest.mark.parametrize("pool", [None, 100])
@@ -449,13 +487,14 @@ def test_with_a_zone_no_wealth_is_more_than_without_the_protection_of_the_leader
     for seed in range(6):
         rows = equal_coins(np.random.default_rng(40 + seed), 80, n_arms)
         game = PairwiseBAI(1e-9, comparison=comparison, indifference_zone=0.3).start(n_arms)
-        slow = leader_race(rows, comparison, 1e-9, zone=0.3)
-        uncut = [slow.made_again(arm, 0, 0.0) for arm in range(n_arms)]
+        slow = wealth_game(comparison, rows, 1e-9, zone=0.3)
+        slow.play()
+        uncut = np.array([on_leaders[0] for on_leaders, _ in slow.if_worse(0, np.array([0.0]))]) / 0.95
         assert isinstance(game, EliminationGame)
         for number, row in enumerate(rows):
             game.tell(row[game.ask()])
             for arm in game.candidates:
-                ratio = leaders_of(game).leaders.total[arm] / uncut[arm][number]
+                ratio = leaders_of(game).leaders.total[arm] / uncut[number, arm]
                 assert ratio <= 1 + 1e-9
                 cut += ratio < 0.99
     assert cut > 0

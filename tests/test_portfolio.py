@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bestarm
-from bestarm.algorithms import ConvexBAI, Game, PairwiseBAI
+from bestarm.algorithms import ConvexBAI, EliminationGame, Game, PairwiseBAI
 from bestarm.arms import TableArms
 from bestarm.comparisons import Betting, Portfolio
 from games import feed, intervals_of, outcome, regret_of
 from naive import Matrix
-from naive_convex import PortfolioRace, Vector, growth_optimal_bets, portfolio_race, renewals
+from one_wealth import Portfolios
+from slow_games import wealth_game
 from statistics_helpers import binomial_p_value, contradicts
 
 RNG = np.random.Generator
+Vector = NDArray[np.float64]
 INF, NAN = float("inf"), float("nan")
 
 
@@ -93,15 +96,13 @@ def options(rng: RNG, K: int, scale: float) -> dict[str, Any]:
     }
 
 
-def expected_outcome(race: PortfolioRace) -> dict[str, Any]:
-    return {
-        "eliminations": sorted(race.eliminations, key=lambda one: (one[1], one[0])),
-        "candidates": tuple(race.candidates),
-        "reason": race.reason(),
-        "rounds": race.t,
-        "queries": race.n_queries,
-        "contradiction": race.contradiction,
-    }
+def renewals(n_rounds: int) -> set[int]:
+    """The rounds after which the bets are chosen anew."""
+    t, out = 8, set[int]()
+    while t <= n_rounds:
+        out.add(t)
+        t += max(1, int(0.1 * t))
+    return out
 
 
 def test_random_games_are_played_as_the_reference_plays_them() -> None:
@@ -112,21 +113,40 @@ def test_random_games_are_played_as_the_reference_plays_them() -> None:
         rows = low + length * MAKERS[rng.integers(len(MAKERS))](rng, n, K)
         portfolio = Portfolio(bounds=(low, low + length), pool=n if rng.random() < 0.4 else None)
         delta, given = float(rng.choice([0.9, 0.3, 0.1, 0.01])), options(rng, K, length)
-        race = portfolio_race(rows, portfolio, delta, **given)
-        assert race.closest > 1e-9  # beyond what rounding can decide
-        assert not race.by_rounding
-        assert min(race.wealth) > 0
+        slow = wealth_game(portfolio, rows, delta, **given)
+        slow.play()
+        assert slow.closest > 1e-9  # beyond what rounding can decide
+        assert not slow.by_rounding
+        assert slow.totals(Portfolios).min() > 0
         game = ConvexBAI(delta, comparison=portfolio, **given).start(K)
         feed(rng, game, rows)
-        assert outcome(game) == expected_outcome(race)
-        out = [one for one in game.eliminations if one.arm in race.margins]
-        assert [one.margin for one in out] == pytest.approx([race.margins[one.arm] for one in out], abs=1e-9)
+        assert outcome(game) == slow.outcome
+        out = [one for one in game.eliminations if one.arm in slow.at_exit]
+        margins = [np.log(sum(slow.at_exit[one.arm]) * delta) for one in out]
+        assert [one.margin for one in out] == pytest.approx(margins, abs=1e-9)
+        by_portfolio = sum(slow.at_exit[one.arm][1] < 1 / delta for one in out)
         assert all(one.weights is None for one in game.eliminations)
-        seen.update(games=1, eliminations=len(out), by_portfolio=race.by_portfolio, pool=portfolio.pool is not None)
-        seen.update([str(race.reason())])
+        seen.update(games=1, eliminations=len(out), by_portfolio=by_portfolio, pool=portfolio.pool is not None)
+        seen.update([str(slow.reason)])
     reasons = ["decided", "within epsilon", "all items used", "budget", "None"]
     assert min(seen["eliminations"], seen["by_portfolio"], seen["pool"]) >= 100
     assert {reason: seen[reason] for reason in reasons if seen[reason] < 10} == {}
+
+
+@pytest.mark.parametrize("pool", [None, 100])
+def test_what_was_bet_on_an_arm_that_is_withdrawn_is_not_bet(pool: int | None) -> None:
+    portfolio, rows = Portfolio(pool=pool), np.random.default_rng(0).uniform([0.2, 0.4, 0.3], 0.9, (40, 3))
+    game, slow = ConvexBAI(1e-9, comparison=portfolio).start(3), wealth_game(portfolio, rows, 1e-9)
+    assert isinstance(game, EliminationGame)
+    for row in rows:
+        if slow.t == 30:
+            assert portfolio_bets(game)[0, 1] > 0.1
+            game.withdraw(1)
+            slow.withdraw(1)
+        slow.next_round()
+        game.tell(row[game.ask()])
+        np.testing.assert_allclose(portfolio_wealth(game), slow.totals(Portfolios), rtol=1e-9)
+    assert game.candidates == (0, 1, 2)
 
 
 @pytest.mark.parametrize("K", [2, 5, 30])
@@ -144,7 +164,7 @@ def test_the_bets_are_the_growth_optimal_ones_of_the_last_renewal(K: int) -> Non
             continue
         for i in range(K):
             D = (np.delete(rows[:t], i, axis=1) - rows[:t, [i]]) / 2
-            np.testing.assert_allclose(np.delete(bets[i], i), growth_optimal_bets(D), atol=1e-10)
+            np.testing.assert_allclose(np.delete(bets[i], i), Portfolios.fastest(D), atol=1e-10)
             assert bets[i, i] == 0
     assert K == 2 or np.count_nonzero(portfolio_bets(game)) > K
     assert portfolio_bets(game).sum(axis=1).max() > 0.5

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import bestarm
-import naive_sharp
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, GaussianArms, TableArms
 from bestarm.comparisons import Betting, StudentMixture, Wins
 from games import feed, outcome
-from naive_sharp import Array, Played, betting_rules, student_rules, wins_rules
+from one_wealth import Array, bets_of, pair_path
+from slow_games import SlowGame, StudentGame, WealthGame, slow_game
 from statistics_helpers import binomial_p_value, contradicts
 
 RNG = np.random.Generator
@@ -29,7 +29,7 @@ class Match:
 
     algorithm: PairwiseBAI
     rows: Array
-    expected: Played
+    expected: SlowGame
 
 
 # --- random games ----------------------------------------------------------------------------------------------------
@@ -95,6 +95,11 @@ def algorithm(delta: float, comparison: StudentMixture | Betting | Wins, given: 
     return PairwiseBAI(delta, comparison=comparison, indifference_zone=settings.pop("zone"), **settings)
 
 
+def played(game: SlowGame) -> SlowGame:
+    game.play()
+    return game
+
+
 SETTINGS = [
     (0.9, StudentMixture()),
     (0.1, StudentMixture()),
@@ -108,7 +113,7 @@ def student_match(rng: RNG) -> Match:
     rows = change[rng.integers(len(change))](rng, gaussian(rng, n, K))
     delta, mixture = SETTINGS[rng.integers(len(SETTINGS))]
     given = options(rng, K, 1.0)
-    expected = naive_sharp.play(rows, student_rules(mixture, K, delta, **given))
+    expected = played(slow_game(mixture, rows, delta, **given))
     return Match(algorithm(delta, mixture, given), rows, expected)
 
 
@@ -124,7 +129,7 @@ def betting_match(rng: RNG) -> Match:
         betting = replace(betting, bets=(0.9, 0.5), weights=None, reserve=0.5)
     delta, given = float(rng.choice([0.9, 0.3, 0.1, 0.05])), options(rng, K, length)
     rows = low + length * rows
-    expected = naive_sharp.play(rows, betting_rules(betting, K, delta, **given))
+    expected = played(slow_game(betting, rows, delta, **given))
     return Match(algorithm(delta, betting, given), rows, expected)
 
 
@@ -137,7 +142,7 @@ def wins_match(rng: RNG) -> Match:
         wins = replace(wins, bets=(0.9, 0.5), weights=None, reserve=0.5)
     delta, given = float(rng.choice([0.9, 0.3, 0.1, 0.05])), options(rng, K, 1.0)
     rows = np.sign(rows - 0.5) * np.abs(rows - 0.5) ** 5 * 1e6  # any scale will do
-    expected = naive_sharp.play(rows, wins_rules(wins, K, delta, **given))
+    expected = played(slow_game(wins, rows, delta, **given))
     return Match(algorithm(delta, wins, given), rows, expected)
 
 
@@ -154,17 +159,6 @@ MAKERS: dict[str, Callable[[RNG], Match]] = {
 }
 
 
-def expected_outcome(played: Played) -> dict[str, Any]:
-    return {
-        "eliminations": played.eliminations,
-        "candidates": played.candidates,
-        "reason": played.reason,
-        "rounds": played.n_rounds,
-        "queries": played.n_queries,
-        "contradiction": played.contradiction,
-    }
-
-
 @pytest.mark.parametrize("name", MAKERS)
 def test_random_games_are_played_as_the_reference_plays_them(name: str) -> None:
     rng = np.random.default_rng(list(MAKERS).index(name))
@@ -176,7 +170,7 @@ def test_random_games_are_played_as_the_reference_plays_them(name: str) -> None:
             continue
         game = match.algorithm.start(match.rows.shape[1])
         feed(rng, game, match.rows)
-        assert outcome(game) == expected_outcome(match.expected), match
+        assert outcome(game) == match.expected.outcome, match
         seen.update(what_happened(match))
     assert seen["by rounding"] <= 0.02 * N_GAMES
     reasons = ["decided", "within epsilon", "budget", "tied", "zone and epsilon", "tied, decided", "kept arms"]
@@ -186,21 +180,21 @@ def test_random_games_are_played_as_the_reference_plays_them(name: str) -> None:
 
 
 def what_happened(match: Match) -> list[str]:
-    played, settings = match.expected, match.algorithm
-    kept = settings.keep > 1 and bool(played.eliminations)
+    expected, settings = match.expected, match.algorithm
+    kept = settings.keep > 1 and bool(expected.eliminations)
     betting = settings.comparison if isinstance(settings.comparison, Betting | Wins) else None
     if not kept and not isinstance(betting, Wins):  # wins may go in a cycle
-        assert played.contradiction is None
+        assert expected.contradiction is None
     names = {
         "games": True,
-        str(played.reason): True,
-        "tied": played.tied,
-        "tied, decided": played.tied and played.reason == "decided",
-        "kept arms": kept and played.n_rounds > played.eliminations[0][1],
+        str(expected.reason): True,
+        "tied": expected.tied,
+        "tied, decided": expected.tied and expected.reason == "decided",
+        "kept arms": kept and expected.t > expected.eliminations[0][1],
         "zone and epsilon": settings.indifference_zone > 0 and settings.epsilon > 0,
         "pool, zone": betting is not None and betting.pool is not None and settings.indifference_zone > 0,
-        "pool exhausted, tied": played.reason == "all items used" and len(played.candidates) > 1,
-        "contradiction": played.contradiction is not None,
+        "pool exhausted, tied": expected.reason == "all items used" and len(expected.candidates) > 1,
+        "contradiction": expected.contradiction is not None,
     }
     return [name for name, happened in names.items() if happened]
 
@@ -214,11 +208,11 @@ def test_a_kept_arm_beats_a_higher_number_that_is_just_as_good_within_the_zone()
     rows[:2, 1] = 1.0, -1.0
     rows[:4, 2], rows[4:, 2] = 0.25, np.tile([-2048.0, 2000.0], 18)
     mixture = StudentMixture(min_rounds=2)
-    expected = naive_sharp.play(rows, student_rules(mixture, 3, 0.1, zone=1.0, keep=82.0))
+    expected = played(slow_game(mixture, rows, 0.1, zone=1.0, keep=82.0))
     game = PairwiseBAI(0.1, comparison=mixture, indifference_zone=1.0, keep=82.0).start(3)
     game.play(rows)
     assert [arm for arm, _ in expected.eliminations] == [0, 1]
-    assert outcome(game) == expected_outcome(expected)
+    assert outcome(game) == expected.outcome
 
 
 def test_a_kept_arm_that_turns_contradicts_the_candidates() -> None:
@@ -240,13 +234,13 @@ def test_frozen_wealth_counts_for_good() -> None:
     # Arm 2 is always in the middle: half-size differences suit this bet, those between arms 0 and 1 are overbet.
     up, down = [0.0, 1.0, 0.48], [1.0, 0.0, 0.48]
     rows = np.array([up, up, up, down] * 8 + [[0.3, 0.7, 0.5]] * 100)
-    expected = naive_sharp.play(rows, betting_rules(betting, 3, delta))
+    expected = played(slow_game(betting, rows, delta))
     game = PairwiseBAI(delta, comparison=betting).start(3)
     game.play(rows)
-    assert outcome(game) == expected_outcome(expected)
+    assert outcome(game) == expected.outcome
     (first, arm_2_left), (second, arm_0_left) = expected.eliminations
     assert (first, second) == (2, 0)
-    wealth = naive_sharp.wealth_path(rows[:, 1] - rows[:, 0], naive_sharp.bets_of(betting, len(rows)))
+    wealth = pair_path(rows[:, 1] - rows[:, 0], bets_of(betting, len(rows)))
     assert arm_2_left < arm_0_left
     assert wealth[arm_0_left - 1] < 0.5 * 2 / delta  # arm 1 alone could not do it
 
@@ -404,14 +398,16 @@ def test_two_near_tied_arms_do_not_leave_the_field_to_a_bad_one(name: str) -> No
 def test_if_opponents_behind_counted_too_the_bad_arm_would_be_returned(name: str) -> None:
     comparison, zone = ZONE_RULES[name]
     student = isinstance(comparison, StudentMixture)
-    rules = (
-        student_rules(comparison, 3, SMALL_DELTA, zone=zone)
-        if isinstance(comparison, StudentMixture)
-        else betting_rules(comparison, 3, SMALL_DELTA, zone=zone)
-    )
     rng = np.random.default_rng(4)
     tables = [two_good_and_a_bad_one(rng, name)[: 40 if student else 500] for _ in range(20)]
-    careless = [naive_sharp.play(rows, replace(rules, only_ahead=False)).candidates for rows in tables]
-    careful = [naive_sharp.play(rows, rules).candidates for rows in tables]
-    assert careless.count((2,)) >= 10
-    assert careful.count((2,)) == 0
+
+    def left(rows: Array, only_ahead: bool) -> list[int]:
+        game = slow_game(comparison, rows, SMALL_DELTA, zone=zone)
+        assert isinstance(game, StudentGame | WealthGame)
+        game.only_ahead = only_ahead
+        return played(game).candidates
+
+    careless = [left(rows, only_ahead=False) for rows in tables]
+    careful = [left(rows, only_ahead=True) for rows in tables]
+    assert careless.count([2]) >= 10
+    assert careful.count([2]) == 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import naive_sharp
+import one_wealth
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, Portfolio
 from bestarm.comparisons.wealth import RESERVE, asleep, delayed_bet, mixture
@@ -70,7 +70,7 @@ def test_under_the_null_the_mean_wealth_is_one_across_wakings(law: str, n: int) 
         D = np.where(rng.random((70, n_paths)) < 0.1, 0.9, -0.1)
     else:
         D = rng.permuted(np.tile(np.repeat([-1.0, 1.0], 35)[:, None], (1, n_paths)), axis=0)
-    paths = naive_sharp.wealth_path(D, naive_sharp.bets_of(SLOW, 70), 0.0, 70 if law == "pool" else None)[n - 1]
+    paths = one_wealth.pair_path(D, one_wealth.bets_of(SLOW, 70), 0.0, 70 if law == "pool" else None)[n - 1]
     some = replace(SLOW, pool=70 if law == "pool" else None)
     for k in range(20):  # the reference is the rule itself
         assert math.log(paths[k]) == pytest.approx(some.log_wealth(D[:n, k]), rel=1e-10, abs=1e-10)
@@ -81,7 +81,7 @@ def test_under_the_null_the_mean_wealth_is_one_across_wakings(law: str, n: int) 
 def test_a_small_lead_would_be_found_out() -> None:
     """Teeth: the mean wealth is then above one by many standard errors."""
     D = np.where(np.random.default_rng(8).random((50, 20_000)) < 0.52, 1.0, -1.0)
-    paths = naive_sharp.wealth_path(D, naive_sharp.bets_of(SLOW, 50))[-1]
+    paths = one_wealth.pair_path(D, one_wealth.bets_of(SLOW, 50))[-1]
     assert paths.mean() - 1.0 > 4 * paths.std(ddof=1) / math.sqrt(20_000)
 
 

@@ -9,13 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 import bestarm
-import naive_symmetric
-from bestarm.algorithms import Game, PairwiseBAI
+from bestarm.algorithms import EliminationGame, Game, PairwiseBAI
 from bestarm.comparisons import StudentMixture, SymmetricBetting
 from bestarm.comparisons.symmetric_betting import EFFECTS, SymmetricEvidence
 from bestarm.result.verdict import guarantee
 from bestarm.studies.figure1 import scenarios
-from games import intervals_of, regret_of
+from games import intervals_of, outcome, regret_of, tell_both
+from one_wealth import Rivals
+from slow_games import wealth_game
 from small_race import run
 from statistics_helpers import contradicts
 
@@ -83,31 +84,13 @@ def test_the_leader_is_renewed_when_the_rounds_have_grown() -> None:
 # --- the slow version -------------------------------------------------------------------------------------------------
 
 
-def told(game: Game, rows: Array, rules: naive_symmetric.Rules) -> None:
-    """Play with arms that fail and arms that are withdrawn, round by round."""
-    while not game.finished and game.n_rounds < len(rows):
-        r = game.n_rounds + 1
-        for arm in rules.withdrawn.get(r, ()):
-            game.withdraw(arm)  # type: ignore[attr-defined]
-        for arm in rules.failing.get(r, ()):
-            if not game.finished and arm in game.ask():
-                game.disqualify(arm)
-        if not game.finished:
-            game.tell(rows[r - 1, game.ask()])
-
-
-def some_rules(rng: np.random.Generator, comparison: SymmetricBetting, n_arms: int) -> naive_symmetric.Rules:
-    """Sometimes a zone, epsilon, kept arms; arms that fail and arms that are withdrawn, also in one round."""
-    order, first = rng.permutation(n_arms).tolist(), int(rng.integers(1, 30))
-    return naive_symmetric.rules_of(
-        comparison,
-        0.1,
-        keep=float(rng.choice([1.0, 2.0])),
-        zone=float(rng.choice([0.0, 0.1])),
-        epsilon=float(rng.choice([0.0, 0.3])) if comparison.student else 0.0,
-        failing={first: order[:1], first + 7: order[1:2]} if rng.random() < 0.7 else {},
-        withdrawn={first: order[2:3]} if rng.random() < 0.5 else {},
-    )
+def some_goal(rng: np.random.Generator, comparison: SymmetricBetting) -> dict[str, float]:
+    """Sometimes a zone, epsilon, kept arms."""
+    return {
+        "keep": float(rng.choice([1.0, 2.0])),
+        "zone": float(rng.choice([0.0, 0.1])),
+        "epsilon": float(rng.choice([0.0, 0.3])) if comparison.student else 0.0,
+    }
 
 
 @pytest.mark.parametrize("comparison", [SymmetricBetting(), SymmetricBetting(student=0.4, min_rounds=2), ALONE])
@@ -117,18 +100,17 @@ def test_games_with_failures_and_withdrawals_are_those_of_the_slow_version(
 ) -> None:
     rng = np.random.default_rng(seed)
     K = int(rng.integers(4, 8))
-    noise = rng.standard_cauchy((120, K)) if seed % 3 == 0 else rng.standard_normal((120, K))
+    noises: list[Any] = [rng.standard_cauchy((120, K)), rng.standard_normal((120, K)), rng.integers(-1, 2, (120, K))]
+    noise = noises[seed % 3]  # differences of the last take five values
     rows = rng.permutation(np.linspace(0.0, 1.5, K)) + noise
-    rules = some_rules(rng, comparison, K)
-    game = start(K, comparison, 0.1, keep=rules.keep, epsilon=rules.epsilon, indifference_zone=rules.zone)
-    told(game, rows, rules)
-    slow = naive_symmetric.play(rows, rules)
-    assert [(one.arm, one.round) for one in game.eliminations] == slow.eliminations
-    assert list(game.candidates) == sorted(slow.candidates)
-    assert game.n_rounds == slow.t
-    queried = [i for i in slow.candidates if slow.last_round[i] >= slow.t]
-    wealth = evidence_of(game).rivals.total
-    assert np.allclose(wealth[queried], [sum(slow.bets[i]) for i in queried], rtol=1e-9, atol=0.0)
+    goal = some_goal(rng, comparison)
+    game = start(K, comparison, 0.1, keep=goal["keep"], epsilon=goal["epsilon"], indifference_zone=goal["zone"])
+    slow = wealth_game(comparison, rows, 0.1, **goal)
+    assert isinstance(game, EliminationGame)
+    tell_both(rng, game, slow)
+    assert outcome(game) == slow.outcome
+    queried, wealth = slow.playing(slow.t), evidence_of(game).rivals.total
+    np.testing.assert_allclose(wealth[queried], slow.totals(Rivals)[queried], rtol=1e-9)
 
 
 def test_a_long_game_is_the_same_in_blocks_as_round_by_round() -> None:

@@ -10,7 +10,7 @@ import pytest
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture, Wins
 from bestarm.record.settings import decode, encode
-from naive_sharp import Array
+from one_wealth import Array
 from statistics_helpers import binomial_p_value
 
 RNG = np.random.Generator
