@@ -37,9 +37,8 @@ def page(result: "RaceResult[Any]") -> str:
     )
     environment.filters["number"] = _number
     known = result.n_rounds > 0 and result.leader is not None
-    correlation = (
-        correlations(result) if known and result.settings.group_sizes is None else None
-    )  # of items, not groups
+    single_items = known and result.settings.group_sizes is None
+    correlation = correlations(result) if single_items else None
     return environment.get_template("page.html").render(
         result=result,
         name=name_of,
