@@ -80,6 +80,10 @@ class RaceResult(Generic[Arm]):
     shapes: tuple[Shape[Arm], ...] = ()
     outage: Outage | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: without the game, which may be the user's own, and what was worked out."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def __repr__(self) -> str:
         leader = described(self.leader)
         found = f"best={leader}" if self.answered else f"leader={leader}, {len(self.candidates)} candidates"
