@@ -14,7 +14,7 @@ from bestarm.arms import Arms, TableArms, UnpairedArms
 from bestarm.checks import check_bounds, check_count, check_flag, check_seed
 from bestarm.errors import AssumptionWarning
 from bestarm.racing.options import Options, PlanOptions, checked_aim, choose_algorithm, known_options
-from bestarm.record.replay import Reading
+from bestarm.record.record import RewardTransform
 from bestarm.record.settings import FORMAT
 from bestarm.simulation import Simulation, simulate
 from bestarm.sources.tables import Missing, ScoreTable, check_n_columns, check_within, score_table, without_gaps
@@ -324,7 +324,7 @@ def _read_pilot(
     table = without_gaps(table, missing, limits, chosen.lower_is_better)
     if len(table.items) < FEWEST_ITEMS:
         raise ValueError(f"a pilot must have at least {FEWEST_ITEMS} items, got {len(table.items)}")
-    rewards = Reading(chosen.lower_is_better).rewards(table.scores, limits, 1)
+    rewards = RewardTransform(chosen.lower_is_better, limits).rewards(table.scores, 1)
     chosen = replace(chosen, bounds=limits)
     algorithm = choose_algorithm(chosen, n_items)
     if chosen.target == "items" and algorithm.start(2).guarantee.pool is None:
