@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import bestarm
 from bestarm.cli import app
 from bestarm.result.live import Standing, picture
-from bestarm.result.result import Shape, shape_warning
+from bestarm.result.shape import Shape, shape_warning
 from bestarm.text import name_of
 from test_shown import STEER
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import bestarm
 from bestarm import Race, StoreError, load_result
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, Wins
@@ -172,17 +171,6 @@ def test_blocks_of_a_record_hold_its_table_whatever_their_size(cells: int, monke
         found[begun : begun + len(scores), arms] = scores
         begun += len(scores)
     np.testing.assert_array_equal(found, record_of(SETS).dense(1, 7, 4))
-
-
-def test_results_from_blocks_and_from_one_table_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bestarm.result.page import pairing
-
-    scores = np.clip(np.random.default_rng(0).normal(np.linspace(0.3, 0.5, 6), 0.2, (2000, 6)), 0, 1)
-    result = bestarm.race_table(scores)
-    whole = pairing(result)
-    monkeypatch.setattr("bestarm.record.record.CELLS", 100)
-    parts = pairing(result)
-    np.testing.assert_allclose(parts.correlation, whole.correlation, atol=1e-12)
 
 
 @pytest.mark.parametrize("bounds", [None, (0, 1)])

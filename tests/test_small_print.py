@@ -11,8 +11,6 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError
-from bestarm.algorithms import PairwiseBAI
-from bestarm.comparisons import Betting
 from bestarm.sources.items import digest
 from bestarm.text import names
 from test_race import bounded_rows, reads, run
@@ -42,48 +40,6 @@ def test_a_first_column_without_a_score_is_an_arm(cells: str, tmp_path: Path) ->
     assert (table.arms, table.items) == (("x", "a", "b"), ("1", "2"))
     assert np.isnan(table.scores[:, 0]).all()
     assert table.scores[:, -2:].tolist() == [[1.0, 2.0], [3.0, 4.0]]
-
-
-# --- races -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("bounds", [(1.0, 2.0), (-3.0, -2.0)])
-def test_scores_far_from_zero_are_played_again_within_their_bounds(bounds: tuple[float, float], tmp_path: Path) -> None:
-    """What an arm that had left would have scored is not known, and 0 is out of bounds."""
-    rows, store = bounds[0] + bounded_rows(0), tmp_path / "race.sqlite"
-    result = run(reads(rows), range(5), iter(range(400)), bounds=bounds, store=store)
-    assert result.reason == "decided"
-    assert min(result.counts) < result.n_rounds
-    again = bestarm.load_result(store)
-    assert [(out.arm, out.round) for out in again.eliminations] == [
-        (str(out.arm), out.round) for out in result.eliminations
-    ]
-    assert again.intervals is not None
-    assert result.intervals is not None
-    assert again.intervals.low.tolist() == result.intervals.low.tolist()
-
-
-def test_an_arm_that_was_beaten_and_failed_later_was_beaten() -> None:
-    """It was still asked, to beat others: it is out for its scores, and its failure is told beside."""
-    level = {"low": 0.1, "mid": 0.7, "high": 0.75}
-    failed: list[int] = []
-
-    def evaluate(arm: str, item: int) -> float:
-        if arm == "low" and item == 40:
-            failed.append(item)
-            return math.nan
-        return level[arm]
-
-    algorithm = PairwiseBAI(0.05, comparison=Betting(), keep=50.0)
-    result = run(evaluate, list(level), iter(range(400)), algorithm=algorithm, on_error="disqualify")
-    out = next(out for out in result.eliminations if out.arm == "low")
-    assert out.round < 40
-    assert failed == [40]
-    record = result["low"]
-    assert (record.status, record.left_in_round, record.beaten_by) == ("out", out.round, out.by)
-    assert record.failure is not None
-    assert "returned nan" in record.failure
-    assert f"out in round {out.round}, beaten by {out.by}" in str(result)
 
 
 @pytest.mark.parametrize("bad", [[(0, 3), (0, 1)], [(2, 0), (1, 4)], [(3, 2), (1, 1), (1, 2)]])

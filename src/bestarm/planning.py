@@ -14,17 +14,43 @@ from bestarm.arms import Arms, TableArms, UnpairedArms
 from bestarm.checks import check_bounds, check_count, check_flag, check_seed
 from bestarm.errors import AssumptionWarning
 from bestarm.racing.options import Options, PlanOptions, checked_aim, choose_algorithm, known_options
+from bestarm.record.record import RewardTransform
 from bestarm.record.settings import FORMAT
 from bestarm.simulation import Simulation, simulate
 from bestarm.sources.tables import Missing, ScoreTable, check_n_columns, check_within, score_table, without_gaps
 from bestarm.text import name_of
 
 __all__ = ["FoundLead", "Plan", "PlannedRule", "plan", "refining_plans"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is simulated: races on each of several resampled pilots, and how long a race may become."""
+
+    pilots: int
+    races: int
+    longest: int
+
+
 QUANTILES = (0.1, 0.5, 0.9)
-TRUSTED = (
-    2.5  # the largest ratio between the ends of `median_range`: then 1.5 either way holds (benchmarks/plan_check.py)
-)
-WIDTH = 38
+CAUTIOUS = 0.65  # the quantile over resampled pilots that is predicted: of their median, more plans were too low
+RANGE = (0.05, 0.95)  # of the medians of resampled pilots
+TRUSTED = 2.5  # the largest ratio of the ends of that range: then 1.5 either way holds (benchmarks/plan_check.py)
+FEWEST_ITEMS = 5  # of a pilot
+LONGEST = 100_000  # evaluations after which a race counts as never ending
+REPETITIONS = 600
+FIRST = Effort(pilots=12, races=5, longest=20_000)  # what a second or two are enough for
+PILOTS = 40  # resampled for the refined plan
+WORK = 10_000_000  # evaluations that the refined plan may simulate: some five seconds
+MOST_BUDGET = 1_000_000
+RACES_PER_LEAD = (20, 200)  # the fewest and the most, fewer where they are long
+WORK_PER_LEAD = 2_000_000  # evaluations
+LARGEST_LEAD = 4.0  # the first that is tried, in standard deviations of the difference
+LEADS_TRIED = 15
+LEADS_SHOWN = 6
+WIDTH = 38  # of the first column of the text form
+Scores = NDArray[np.float64]
+Bounds = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -89,16 +115,16 @@ class Plan:
     @property
     def advice(self) -> str:
         """What to make of it, in a sentence or two."""
-        low, high = self.median_range
+        (low, high), where = self.median_range, _where(self.n_items)
         if self.large_enough:
-            return f"A race {self._where} will need about {self.median:,.0f} evaluations ({low:,.0f} to {high:,.0f})."
+            return f"A race {where} will need about {self.median:,.0f} evaluations ({low:,.0f} to {high:,.0f})."
         if self._runs_out and not self.twins:
             return (
-                f"Most races {self._where} will have no answer when the items run out. More items would help, or "
+                f"Most races {where} will have no answer when the items run out. More items would help, or "
                 "bounds, if the scores have any: then the mean over the list is known when all items are scored."
             )
         return (
-            f"The pilot of {self.pilot_items:,} items is too small to plan a race {self._where}: {self._doubt}. "
+            f"The pilot of {self.pilot_items:,} items is too small to plan a race {where}: {self._doubt}. "
             "Starting the race costs nothing extra, and its guarantee needs no plan; for a plan, score more items."
         )
 
@@ -112,10 +138,6 @@ class Plan:
             return "no end is in sight"
         most = f"{high:,.0f}" if math.isfinite(high) else "no end in sight"
         return f"the median could be anywhere from {low:,.0f} evaluations to {most}"
-
-    @property
-    def _where(self) -> str:
-        return where(self.n_items)
 
     @property
     def _runs_out(self) -> bool:
@@ -155,7 +177,7 @@ class Plan:
         return plain | {"twins": list(self.twins), "leads": [asdict(lead) for lead in self.leads]}
 
 
-def where(n_items: int | None) -> str:
+def _where(n_items: int | None) -> str:
     """What a race is run on, in words."""
     return "on fresh items" if n_items is None else f"on a list of {n_items:,} items"
 
@@ -166,150 +188,6 @@ def _count(value: float) -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-LONGEST = 100_000  # evaluations after which a race counts as never ending
-
-
-@dataclass(frozen=True)
-class PlannedRace:
-    """The race that is planned.
-
-    A list of items drawn from the law of the pilot, taken in random order, is a sequence of independent draws of that
-    law: a race on a list is simulated as one on fresh items that ends after ``n_items`` rounds. An algorithm that knows
-    the length of its list has the answer then, any other has none.
-    """
-
-    algorithm: Algorithm
-    n_items: int | None = None
-
-    def play(self, arms: Arms, races: int, seed: int, longest: int) -> Simulation:
-        """So many races, each of at most so many evaluations."""
-        limits = {"max_rounds": self.n_items, "max_queries": max(longest, arms.n_arms)}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)  # resampled items are discrete whatever the scores are
-            limited = replace(self.algorithm, **limits)  # type: ignore[type-var]
-            return simulate(limited, arms, repetitions=races, seed=seed, progress=False)
-
-    def evaluations(self, arms: Arms, races: int, seed: int, longest: int) -> NDArray[np.float64]:
-        """The evaluations of each race, infinite where it had no answer."""
-        games = self.play(arms, races, seed, longest)
-        return np.where(games.answered, games.queries, np.inf)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much is simulated: races on each of several resampled pilots, and how long a race may become."""
-
-    pilots: int
-    races: int
-    longest: int = LONGEST
-
-
-def evaluations_by_pilot(
-    race: PlannedRace,
-    scores: NDArray[np.float64],
-    arms: Callable[[NDArray[np.float64]], Arms],
-    effort: Effort,
-    seed: int,
-) -> NDArray[np.float64]:
-    """The evaluations of races on resampled pilots, shape (pilots, races)."""
-    resampled = _half_pilots(scores, effort.pilots, seed)
-    rows = [
-        race.evaluations(arms(rows), effort.races, seed + 1 + k, effort.longest) for k, rows in enumerate(resampled)
-    ]
-    return np.array(rows)
-
-
-def _half_pilots(scores: NDArray[np.float64], pilots: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Pilots of half as many items, drawn with replacement from this one.
-
-    Half, because from pilots of full size the differences look too certain: those that look easy by chance would be
-    called large enough.
-    """
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
-    for _ in range(pilots):
-        yield scores[rng.integers(len(scores), size=(len(scores) + 1) // 2)]
-
-
-RACES = 200  # for each lead, fewer where they are long
-FEWEST_PER_LEAD = 20
-WORK_ON_LEADS = 2_000_000  # evaluations for each lead
-LARGEST = 4.0  # the first lead tried, in standard deviations of the difference
-MOST_TRIED = 15
-MOST_SHOWN = 6
-Scores = NDArray[np.float64]
-Bounds = tuple[float, float] | None
-
-
-def found_leads(race: PlannedRace, scores: Scores, bounds: Bounds, budget: int, seed: int) -> tuple[FoundLead, ...]:
-    """How likely a lead of the best arm over the next is found within a budget, from the largest to one hardly found.
-
-    The pilot's best column is raised or lowered, so that its mean leads as wanted and all else, the noise included,
-    stays as it is; scores that would leave the bounds are put on them.
-    """
-    if race.n_items is not None and budget >= race.n_items * scores.shape[1]:
-        return ()  # all items can be scored
-    best, races = int(np.argmax(scores.mean(axis=0))), int(np.clip(WORK_ON_LEADS // budget, FEWEST_PER_LEAD, RACES))
-    leads: list[FoundLead] = []
-    for lead in _leads_to_try(scores, bounds):
-        games = race.play(TableArms(with_lead(scores, lead, bounds)), races, seed, budget)
-        leads.append(FoundLead(lead, float(np.mean(games.answered & (games.winners == best)))))
-        if leads[-1].found < 0.05:
-            break
-    surely = sum(lead.found > 0.99 for lead in leads)
-    return tuple(leads[max(surely - 1, 0) :][:MOST_SHOWN])
-
-
-def with_lead(scores: Scores, lead: float, bounds: Bounds) -> Scores:
-    """The scores with the best column shifted until its mean leads the next by so much, within the bounds."""
-    best, second = np.argsort(-scores.mean(axis=0), kind="stable")[:2]
-    wanted = scores[:, second].mean() + lead
-    low, high = wanted - scores[:, best].max(), wanted - scores[:, best].min()
-    for _ in range(60):  # bisection: the mean of the shifted and clipped column increases with the shift
-        middle = (low + high) / 2
-        low, high = (middle, high) if _shifted(scores[:, best], middle, bounds).mean() < wanted else (low, middle)
-    changed = scores.copy()
-    changed[:, best] = _shifted(scores[:, best], high, bounds)
-    return changed
-
-
-def _shifted(column: Scores, shift: float, bounds: Bounds) -> Scores:
-    return column + shift if bounds is None else np.clip(column + shift, *bounds)
-
-
-def _leads_to_try(scores: Scores, bounds: Bounds) -> Iterator[float]:
-    """Round numbers (1, 2 or 5 times a power of ten) in decreasing order, from the largest that makes sense."""
-    best, second = np.argsort(-scores.mean(axis=0), kind="stable")[:2]
-    largest = LARGEST * float(np.std(scores[:, best] - scores[:, second]))
-    if bounds is not None:
-        largest = min(largest, bounds[1] - float(scores[:, second].mean()))
-    if largest <= 0:
-        return
-    top = int(np.floor(np.log10(largest)))
-    numbers = [float(f"{digit}e{power}") for power in range(top, top - MOST_TRIED, -1) for digit in (5, 2, 1)]
-    yield from [number for number in numbers if number <= largest][:MOST_TRIED]
-
-
-FEWEST_ITEMS = 5
-REPETITIONS = 600
-FIRST = Effort(pilots=12, races=5, longest=20_000)  # what a second or two are enough for
-PILOTS = 40
-FEWEST_RACES = FIRST.pilots * FIRST.races
-WORK = 10_000_000  # evaluations that the refined plan may simulate: some five seconds
-RANGE = (0.05, 0.95)
-CAUTIOUS = 0.65  # the quantile over resampled pilots that is predicted: of their median, more plans were too low
-MOST_BUDGET = 1_000_000
-
-
-@dataclass(frozen=True)
-class _Pilot:
-    """A pilot as it is raced on: more is better; and the race that is planned."""
-
-    table: ScoreTable
-    scores: NDArray[np.float64]
-    options: Options
-    race: PlannedRace
 
 
 def plan(
@@ -348,16 +226,8 @@ def plan(
         ``min_rounds`` of the race that is planned; ``seed`` of the resampling
 
     """
-    *_, refined = refining_plans(
-        pilot,
-        arms=arms,
-        bounds=bounds,
-        missing=missing,
-        n_items=n_items,
-        max_evaluations=max_evaluations,
-        repetitions=repetitions,
-        **options,
-    )
+    given: dict[str, Any] = {"arms": arms, "bounds": bounds, "missing": missing, "n_items": n_items, **options}
+    *_, refined = refining_plans(pilot, max_evaluations=max_evaluations, repetitions=repetitions, **given)
     return refined
 
 
@@ -369,19 +239,69 @@ def refining_plans(
     read = _read_pilot(pilot, **settings)
     if max_evaluations is not None:
         _check_budget(max_evaluations, len(read.table.arms))
-    needed = evaluations_by_pilot(read.race, read.scores, TableArms, FIRST, read.options.seed)
+    needed = read.evaluations(TableArms, FIRST)
     yield _planned(read, needed)
-    effort = _refined_effort(needed, repetitions, max(LONGEST, max_evaluations or 0))
-    needed = evaluations_by_pilot(read.race, read.scores, TableArms, effort, read.options.seed)
+    needed = read.evaluations(TableArms, _refined_effort(needed, repetitions, max(LONGEST, max_evaluations or 0)))
+    alone = read.evaluations(UnpairedArms, replace(FIRST, longest=LONGEST))
     refined = _planned(read, needed)
-    refined = replace(refined, rules=(*refined.rules, _without_pairing(read)))
+    refined = replace(refined, rules=(*refined.rules, _rule("the same, different items for each arm", alone)))
     if max_evaluations is not None:
         by_mean = read.race.algorithm.start(2).guarantee.criterion == "mean"  # a shift of scores is no lead in wins
         budget, seed = max_evaluations, read.options.seed
-        leads = found_leads(read.race, read.scores, read.options.bounds, budget, seed) if by_mean else ()
-        share = float(np.mean(needed <= max_evaluations))
-        refined = replace(refined, max_evaluations=max_evaluations, decided=share, leads=leads)
+        leads = found_leads(read.race, read.rewards, read.options.bounds, budget, seed) if by_mean else ()
+        refined = replace(refined, max_evaluations=budget, decided=float(np.mean(needed <= budget)), leads=leads)
     yield refined
+
+
+@dataclass(frozen=True)
+class PlannedRace:
+    """The race that is planned.
+
+    A list of items drawn from the law of the pilot, taken in random order, is a sequence of independent draws of that
+    law: a race on a list is simulated as one on fresh items that ends after ``n_items`` rounds. An algorithm that knows
+    the length of its list has the answer then, any other has none.
+    """
+
+    algorithm: Algorithm
+    n_items: int | None = None
+
+    def play(self, arms: Arms, races: int, seed: int, longest: int) -> Simulation:
+        """So many races, each of at most so many evaluations."""
+        limits = {"max_rounds": self.n_items, "max_queries": max(longest, arms.n_arms)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)  # resampled items are discrete whatever the scores are
+            limited = replace(self.algorithm, **limits)  # type: ignore[type-var]
+            return simulate(limited, arms, repetitions=races, seed=seed, progress=False)
+
+    def evaluations(self, arms: Arms, races: int, seed: int, longest: int) -> NDArray[np.float64]:
+        """The evaluations of each race, infinite where it had no answer."""
+        games = self.play(arms, races, seed, longest)
+        return np.where(games.answered, games.queries, np.inf)
+
+
+@dataclass(frozen=True)
+class _Pilot:
+    """A pilot, its scores as rewards (more is better), and the race that is planned."""
+
+    table: ScoreTable
+    rewards: Scores
+    options: Options
+    race: PlannedRace
+
+    def evaluations(self, kind: Callable[[Scores], Arms], effort: Effort) -> NDArray[np.float64]:
+        """The evaluations of races on resampled pilots, shape (pilots, races).
+
+        Pilots of half as many items are drawn with replacement from this one: from pilots of full size the differences
+        look too certain, and those that look easy by chance would be called large enough.
+        """
+        seed, n = self.options.seed, len(self.rewards)
+        rng = np.random.default_rng(np.random.SeedSequence(seed))
+        halves = [self.rewards[rng.integers(n, size=(n + 1) // 2)] for _ in range(effort.pilots)]
+        found = [
+            self.race.evaluations(kind(half), effort.races, seed + k, effort.longest)
+            for k, half in enumerate(halves, start=1)
+        ]
+        return np.array(found)
 
 
 def _read_pilot(
@@ -404,7 +324,7 @@ def _read_pilot(
     table = without_gaps(table, missing, limits, chosen.lower_is_better)
     if len(table.items) < FEWEST_ITEMS:
         raise ValueError(f"a pilot must have at least {FEWEST_ITEMS} items, got {len(table.items)}")
-    scores, limits = _rewards(table.scores, limits, chosen.lower_is_better)
+    rewards = RewardTransform(chosen.lower_is_better, limits).rewards(table.scores, 1)
     chosen = replace(chosen, bounds=limits)
     algorithm = choose_algorithm(chosen, n_items)
     if chosen.target == "items" and algorithm.start(2).guarantee.pool is None:
@@ -412,7 +332,7 @@ def _read_pilot(
             "target='items' needs the length of the list, n_items, and bounds=(low, high) or criterion='wins': without "
             "them a race is about the population"
         )
-    return _Pilot(table, scores, chosen, PlannedRace(algorithm, n_items))
+    return _Pilot(table, rewards, chosen, PlannedRace(algorithm, n_items))
 
 
 def _check_budget(max_evaluations: int, n_arms: int) -> None:
@@ -426,20 +346,10 @@ def _check_budget(max_evaluations: int, n_arms: int) -> None:
         )
 
 
-def _rewards(
-    scores: NDArray[np.float64], bounds: tuple[float, float] | None, lower_is_better: bool
-) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
-    """Scores of which more is better, and their bounds."""
-    if bounds is not None:
-        scores = np.clip(scores, *bounds)
-        bounds = (-bounds[1], -bounds[0]) if lower_is_better else bounds
-    return (-scores if lower_is_better else scores), bounds
-
-
 def _refined_effort(needed: NDArray[np.float64], repetitions: int, longest: int) -> Effort:
     """As many races as were asked for, or as can be afforded if they are as long as the first ones."""
     length = float(np.mean(np.where(np.isfinite(needed), needed, longest)))
-    races = min(repetitions, max(FEWEST_RACES, int(WORK / length)))
+    races = min(repetitions, max(FIRST.pilots * FIRST.races, int(WORK / length)))
     pilots = max(1, min(PILOTS, races // FIRST.races))
     return Effort(pilots, races // pilots, longest)
 
@@ -447,25 +357,18 @@ def _refined_effort(needed: NDArray[np.float64], repetitions: int, longest: int)
 def _planned(pilot: _Pilot, needed: NDArray[np.float64]) -> Plan:
     """What the evaluations of races on resampled pilots say."""
     low, high = np.quantile(np.median(needed, axis=1), RANGE, method="inverted_cdf")
-    table, best = pilot.table, int(np.argmax(pilot.scores.mean(axis=0)))
-    same = (pilot.scores == pilot.scores[:, [best]]).all(axis=0)
+    table, best = pilot.table, int(np.argmax(pilot.rewards.mean(axis=0)))
+    alike = (pilot.rewards == pilot.rewards[:, [best]]).all(axis=0)
     return Plan(
         pilot_items=len(table.items),
         n_arms=len(table.arms),
         n_items=pilot.race.n_items,
         delta=checked_aim(pilot.options)[0],
         best=table.arms[best],
-        twins=tuple(table.arms[arm] for arm in np.flatnonzero(same) if arm != best),
-        rules=(_rule(f"a race {where(pilot.race.n_items)}", needed),),
+        twins=tuple(table.arms[arm] for arm in np.flatnonzero(alike) if arm != best),
+        rules=(_rule(f"a race {_where(pilot.race.n_items)}", needed),),
         median_range=(float(low), float(high)),
     )
-
-
-def _without_pairing(pilot: _Pilot) -> PlannedRule:
-    """What a race would need if every arm had items of its own."""
-    effort = replace(FIRST, longest=LONGEST)
-    needed = evaluations_by_pilot(pilot.race, pilot.scores, UnpairedArms, effort, pilot.options.seed)
-    return _rule("the same, different items for each arm", needed)
 
 
 def _rule(rule: str, needed: NDArray[np.float64]) -> PlannedRule:
@@ -476,3 +379,58 @@ def _rule(rule: str, needed: NDArray[np.float64]) -> PlannedRule:
     quantiles = dict(zip(QUANTILES, np.quantile(needed, QUANTILES, method="inverted_cdf").tolist(), strict=True))
     cautious = np.quantile(np.median(needed, axis=1), CAUTIOUS, method="inverted_cdf")
     return PlannedRule(rule, quantiles | {0.5: float(cautious)})
+
+
+def found_leads(race: PlannedRace, rewards: Scores, bounds: Bounds, budget: int, seed: int) -> tuple[FoundLead, ...]:
+    """How likely a lead of the best arm over the next is found within a budget, from the largest to one hardly found.
+
+    The pilot's best column is raised or lowered, so that its mean leads as wanted and all else, the noise included,
+    stays as it is; what would leave the bounds is put on them.
+    """
+    if race.n_items is not None and budget >= race.n_items * rewards.shape[1]:
+        return ()  # all items can be scored
+    best, races = int(np.argmax(rewards.mean(axis=0))), int(np.clip(WORK_PER_LEAD // budget, *RACES_PER_LEAD))
+    leads: list[FoundLead] = []
+    for lead in _leads_to_try(rewards, bounds):
+        games = race.play(TableArms(with_lead(rewards, lead, bounds)), races, seed, budget)
+        leads.append(FoundLead(lead, float(np.mean(games.answered & (games.winners == best)))))
+        if leads[-1].found < 0.05:
+            break
+    surely = sum(lead.found > 0.99 for lead in leads)
+    return tuple(leads[max(surely - 1, 0) :][:LEADS_SHOWN])
+
+
+def with_lead(rewards: Scores, lead: float, bounds: Bounds) -> Scores:
+    """The rewards with the best column shifted until its mean leads the next by so much, within the bounds."""
+    best, second = _first_two(rewards)
+    column, wanted = rewards[:, best], rewards[:, second].mean() + lead
+
+    def shifted(shift: float) -> Scores:
+        return column + shift if bounds is None else np.clip(column + shift, *bounds)
+
+    low, high = wanted - column.max(), wanted - column.min()
+    for _ in range(60):  # bisection: the mean of the shifted and clipped column increases with the shift
+        middle = (low + high) / 2
+        low, high = (middle, high) if shifted(middle).mean() < wanted else (low, middle)
+    changed = rewards.copy()
+    changed[:, best] = shifted(high)
+    return changed
+
+
+def _leads_to_try(rewards: Scores, bounds: Bounds) -> list[float]:
+    """Round numbers (1, 2 or 5 times a power of ten) in decreasing order, from the largest that makes sense."""
+    best, second = _first_two(rewards)
+    largest = LARGEST_LEAD * float(np.std(rewards[:, best] - rewards[:, second]))
+    if bounds is not None:
+        largest = min(largest, bounds[1] - float(rewards[:, second].mean()))
+    if largest <= 0:
+        return []
+    top = int(np.floor(np.log10(largest)))
+    numbers = [float(f"{digit}e{power}") for power in range(top, top - LEADS_TRIED, -1) for digit in (5, 2, 1)]
+    return [number for number in numbers if number <= largest][:LEADS_TRIED]
+
+
+def _first_two(rewards: Scores) -> tuple[int, int]:
+    """The arms with the two largest means."""
+    best, second = np.argsort(-rewards.mean(axis=0), kind="stable")[:2].tolist()
+    return best, second

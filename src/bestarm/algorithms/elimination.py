@@ -207,6 +207,7 @@ def comparison_game(
         comparison.pool,
         about,
         nearly_gaussian=comparison.bounds is None and about == "mean",
+        symmetric=getattr(comparison, "symmetric", False),
     )
     check = AssumptionCheck(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
     return EliminationGame(evidence, comparison.bounds, guarantee, check, max_rounds, max_queries)

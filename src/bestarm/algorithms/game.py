@@ -84,7 +84,7 @@ class Guarantee(NamedTuple):
     leads by that much; with a ``pool`` the best is the arm with the largest mean over its items. With the ``criterion``
     "wins" the best is the arm that beats every other more often than it loses to it, and leads, epsilon and zone are
     shares of items: on which an arm is better minus on which it is worse. ``nearly_gaussian`` says that the assumption
-    is about the shape of the differences, which can be looked at.
+    is about the shape of the differences, which can be looked at; with ``symmetric`` it is symmetry about their means.
     """
 
     delta: float
@@ -94,6 +94,7 @@ class Guarantee(NamedTuple):
     pool: int | None = None
     criterion: Criterion = "mean"
     nearly_gaussian: bool = False
+    symmetric: bool = False
 
 
 NO_GUARANTEE = Guarantee(math.nan, "")

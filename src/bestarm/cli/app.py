@@ -131,16 +131,15 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 def show_result(result: RaceResult[Any], as_json: bool) -> None:
     """Print a result as a table or as JSON, on standard output."""
-    from bestarm.result.failures import failures
     from bestarm.result.table import cost, rich_table
-    from bestarm.result.verdict import sentences
+    from bestarm.result.verdict import failure_sentences, sentences
 
     if as_json:
         say_json(result.to_json())
     else:
         answer, *rest = sentences(result)
         say(answer, "bold")
-        for sentence in [*rest, cost(result), *failures(result)]:
+        for sentence in [*rest, cost(result), *failure_sentences(result)]:
             say(sentence)
         results().print(rich_table(result))
 

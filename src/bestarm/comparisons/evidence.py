@@ -152,9 +152,9 @@ def bounded(bounds: tuple[float, float], pool: int | None = None) -> str:
     return f"all scores lie in [{bounds[0]:g}, {bounds[1]:g}] and {items_assumption(pool)}"
 
 
-def items_assumption(pool: int | None) -> str:
-    """What every test of rounds assumes."""
-    return f"the items {'come in random order' if pool else 'are independent of each other'}"
+def items_assumption(pool: int | None, items: str = "the items") -> str:
+    """What every test of rounds assumes of the items, or of what else the rounds of a race are."""
+    return f"{items} {'come in random order' if pool else 'are independent of each other'}"
 
 
 def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:

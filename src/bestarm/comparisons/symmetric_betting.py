@@ -144,6 +144,7 @@ class SymmetricBetting:
     role: ClassVar[Role] = "pairs"
     bounds: ClassVar[tuple[float, float] | None] = None
     pool: ClassVar[int | None] = None
+    symmetric: ClassVar[bool] = True  # what is assumed of the differences
 
     def __post_init__(self) -> None:
         check_share("student", self.student)

@@ -9,7 +9,9 @@ from bestarm.record.settings import RaceSettings
 from bestarm.record.store import Store, StoredRace
 from bestarm.result.failures import Breakdown, FailureCount
 from bestarm.result.live import Standing
-from bestarm.result.result import ArmRecord, Disqualification, ForPopulation, Shape
+from bestarm.result.outcome import ArmRecord, Disqualification
+from bestarm.result.population import ForPopulation
+from bestarm.result.shape import Shape
 
 __all__ = [
     "ArmRecord",

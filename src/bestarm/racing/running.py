@@ -76,7 +76,9 @@ def run_race(
             interruption.close()
             if nested:
                 raise
-            return replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
+            ended = replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
+            ended.keep_game(race.state.game)  # nobody plays it further
+            return ended
         result = race.result()
     warn_of(result, race.state.game)
     return result

@@ -10,16 +10,18 @@ from bestarm.algorithms.game import warn_of_assumption
 from bestarm.racing.state import RaceState
 from bestarm.record.settings import unit_of
 from bestarm.result.live import Standing
-from bestarm.result.result import Outcome, RaceResult, Shape, shape_warning, shapes_of
+from bestarm.result.outcome import RaceOutcome
+from bestarm.result.result import RaceResult
+from bestarm.result.shape import Shape, shape_warning, shapes_of
 
 
 def summarise(state: RaceState) -> RaceResult[Any]:
-    """The result of a race as it stands."""
+    """The result of a race as it stands; it takes over the game of a race that has ended."""
     game = state.game
     outcome = _outcome(state)
     shapes = _shapes(state, outcome)
     wrong = shape_warning(shapes)
-    return RaceResult(
+    result = RaceResult(
         arms=state.arms.labels,
         reason=state.reason or Reason.RUNNING,
         n_evaluations=state.spent,
@@ -35,15 +37,18 @@ def summarise(state: RaceState) -> RaceResult[Any]:
         shapes=shapes,
         outage=state.outage,
     )
+    if state.reason is not None:
+        result.keep_game(game)
+    return result
 
 
-def _outcome(state: RaceState) -> Outcome:
+def _outcome(state: RaceState) -> RaceOutcome:
     game = state.game
     candidates = list(game.candidates)
     leader = _leader(game, candidates)
     means = game.means
     candidates.sort(key=lambda arm: (arm != leader, -means[arm] if game.n_rounds else 0.0))
-    return Outcome(
+    return RaceOutcome(
         leader=leader,
         candidates=tuple(candidates),
         eliminations=tuple(game.eliminations),
@@ -72,13 +77,13 @@ def _means(state: RaceState) -> NDArray[np.float64]:
     return means
 
 
-def _shapes(state: RaceState, outcome: Outcome) -> tuple[Shape[Any], ...]:
+def _shapes(state: RaceState, outcome: RaceOutcome) -> tuple[Shape[Any], ...]:
     """How the differences look of the arms that left, and of the leader and its closest rival at the end."""
     n_rounds = state.game.n_rounds
     if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
         return ()
     scores = state.record.by_arm(n_rounds, state.game.n_arms)
-    return shapes_of(outcome.compared(n_rounds), scores.table, lambda arm: state.arms.labels[arm])
+    return shapes_of(outcome.compared(n_rounds), scores, state.arms.labels)
 
 
 def warn_of(result: RaceResult[Any], game: Game) -> None:

@@ -111,7 +111,7 @@ def draw_departures(panel: "Axes", result: "RaceResult[Any]") -> None:
 
 def draw_lead(panel: "Axes", result: "RaceResult[Any]") -> None:
     """The lead of the leader over its closest rival, with its interval."""
-    history = lead_history(result) if result.n_rounds and result.leader is not None else None
+    history = result.lead_history if result.n_rounds and result.leader is not None else None
     panel.axhline(0.0, color="#4d5661", linewidth=0.8)
     if history is not None and history.rounds.size:
         panel.plot(history.rounds, history.lead, color=BEST, marker="." if history.rounds.size < 10 else None)

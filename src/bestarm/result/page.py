@@ -1,18 +1,14 @@
 """A result as one self-contained HTML page: no script, readable on a phone and in print."""
 
 import math
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.files import write_text
-from bestarm.result.failures import failures, whose_best
-from bestarm.result.figure import LeadHistory, lead_history, lead_limits
+from bestarm.result.figure import LeadHistory, lead_limits
 from bestarm.result.table import cost, ending, settings_in_words
-from bestarm.result.verdict import guarantee, sentences
+from bestarm.result.verdict import failure_sentences, guarantee, sentences, whose_best
 from bestarm.text import counted, name_of, shown
 from bestarm.version import __version__
 
@@ -20,31 +16,124 @@ if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
 
 
-FEWEST = 3  # shared items that a correlation needs, or a variance
+FEWEST = 3  # shared items that a correlation needs
 NEVER = 1e-14  # variance, of scores up to 1, that is only rounding
+MOST_CORRELATED = 24  # arms in the picture of correlations
+WIDTH, HEIGHT = 480, 200  # of the picture of the lead, inside its margins
+LEFT, TOP, RIGHT, BOTTOM = 72, 10, 28, 28
 
 
-@dataclass(frozen=True)
-class Pairing:
-    """Correlations of the scores on the items that two arms share."""
+def page(result: "RaceResult[Any]") -> str:
+    """The page as text. Names are data: the template escapes all that it is given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    correlation: NDArray[np.float64]
+    environment = Environment(
+        loader=PackageLoader("bestarm.result", "templates"),
+        autoescape=True,
+        finalize=_harmless,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    known = result.n_rounds > 0 and result.leader is not None
+    single_items = known and result.settings.group_sizes is None
+    correlation = correlations(result) if single_items else None
+    return environment.get_template("page.html").render(
+        result=result,
+        name=name_of,
+        sentences=sentences(result),
+        beyond=result.for_population if result.target == "items" else None,
+        cost=cost(result),
+        failures=failure_sentences(result),
+        those=whose_best(result),
+        rounds=counted(result.n_rounds, "round"),
+        rows=_rows(result),
+        lead=_lead_picture(result.lead_history) if known else None,
+        correlation=None if correlation is None else median_correlation(correlation),
+        grid=None if correlation is None else _grid(result, correlation),
+        settings=settings_in_words(result),
+        guarantee=guarantee(result),
+        version=__version__,
+    )
 
-    @property
-    def median_correlation(self) -> float:
-        """The median over all pairs that have one."""
-        pairs = self.correlation[np.triu_indices(len(self.correlation), 1)]
-        known = pairs[np.isfinite(pairs)]
-        return float(np.median(known)) if known.size else np.nan
+
+def _harmless(value: Any) -> Any:
+    """What the template shows: texts without anything that steers a page; it escapes markup itself."""
+    return shown(value, "page") if isinstance(value, str) else value
 
 
-def pairing(result: "RaceResult[Any]") -> Pairing:
-    """How closely the scores of the arms go together."""
-    return Pairing(_correlation(result))
+def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
+    """One row per arm: its record, its name, how it ended, the rank of who beat it, its bar as share of the rounds."""
+    rank = {arm: place for place, arm in enumerate(result.order, start=1)}
+    beaten_by = {out.arm: rank[out.by] for out in result.outcome.eliminations}
+    rows = []
+    for arm, record in zip(result.order, result.records, strict=True):
+        last = result.n_rounds if record.left_in_round is None else record.left_in_round
+        row = {
+            "record": record,
+            "name": name_of(record.arm),
+            "ending": ending(record),
+            "failure": shown(record.failure or "", "failure"),
+            "by": beaten_by.get(arm),
+            "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
+        }
+        rows.append(row)
+    return rows
 
 
-def _correlation(result: "RaceResult[Any]") -> NDArray[np.float64]:
-    """Correlations over shared items; NaN where there are too few, or an arm never varies on them.
+class _LeadPicture(NamedTuple):
+    """The picture of the lead, in the coordinates of its drawing."""
+
+    line: str
+    band: str
+    zero: float
+    ticks_x: list[tuple[float, str]]
+    ticks_y: list[tuple[float, str]]
+    width: int = LEFT + WIDTH + RIGHT
+    height: int = TOP + HEIGHT + BOTTOM
+    left: int = LEFT
+    right: int = LEFT + WIDTH
+    bottom: int = TOP + HEIGHT
+
+
+def _lead_picture(history: LeadHistory) -> _LeadPicture | None:
+    if history.rounds.size == 0:
+        return None
+    low, high = lead_limits(history)
+    last = float(max(2, history.rounds[-1]))
+
+    def x(t: float) -> float:
+        return round(LEFT + WIDTH * t / last, 1)
+
+    def y(value: float) -> float:
+        return round(TOP + HEIGHT * (high - min(max(value, low), high)) / (high - low), 1)
+
+    def points(rounds: NDArray[np.int64], values: NDArray[np.float64]) -> list[str]:
+        return [f"{x(t)},{y(value)}" for t, value in zip(rounds, values, strict=True)]
+
+    known = np.isfinite(history.low) & np.isfinite(history.high)
+    above, below = (points(history.rounds[known], side[known]) for side in (history.high, history.low))
+    return _LeadPicture(
+        line=" ".join(points(history.rounds, history.lead)),
+        band=" ".join([*above, *reversed(below)]) if len(above) > 1 else "",
+        zero=y(0.0),
+        ticks_x=[(x(t), f"{t:,.0f}") for t in _ticks(0.0, last) if t == int(t)],
+        ticks_y=[(y(v), f"{v:g}") for v in _ticks(low, high)],
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """About five round numbers between two."""
+    rough = (high - low) / 5.0
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.66)
+    first = math.ceil(low / step - 1e-9)
+    return [float(f"{k * step:.10g}") for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def correlations(result: "RaceResult[Any]") -> NDArray[np.float64]:
+    """Correlations over the items that two arms share; NaN where there are too few, or an arm never varies on them.
 
     All pairs at once, by products of matrices: columns are standardised first, so that little is lost in the sums.
     """
@@ -78,129 +167,17 @@ def _correlation(result: "RaceResult[Any]") -> NDArray[np.float64]:
     return np.clip(correlation, -1.0, 1.0)
 
 
-MOST_CORRELATED = 24  # arms in the picture of correlations
-WIDTH, HEIGHT = 480, 200  # of the picture of the lead, inside its margins
-LEFT, TOP, RIGHT, BOTTOM = 72, 10, 28, 28
+def median_correlation(correlation: NDArray[np.float64]) -> float:
+    """The median over all pairs that have a correlation; NaN if none has."""
+    pairs = correlation[np.triu_indices(len(correlation), 1)]
+    known = pairs[np.isfinite(pairs)]
+    return float(np.median(known)) if known.size else math.nan
 
 
-def write_page(result: "RaceResult[Any]", path: str | Path) -> None:
-    """Write the page of a result."""
-    write_text(path, page(result))
-
-
-def page(result: "RaceResult[Any]") -> str:
-    """The page as text. Names are data: the template escapes all that it is given."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("bestarm.result", "templates"),
-        autoescape=True,
-        finalize=_harmless,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = _number
-    known = result.n_rounds > 0 and result.leader is not None
-    together = pairing(result) if known and result.settings.group_sizes is None else None  # rounds are no evaluations
-    return environment.get_template("page.html").render(
-        result=result,
-        name=name_of,
-        sentences=sentences(result),
-        beyond=result.for_population if result.target == "items" else None,
-        cost=cost(result),
-        failures=failures(result),
-        those=whose_best(result),
-        rounds=counted(result.n_rounds, "round"),
-        rows=_rows(result),
-        lead=_lead(lead_history(result)) if known else None,
-        pairing=together,
-        grid=_grid(result, together) if together else None,
-        settings=settings_in_words(result),
-        guarantee=guarantee(result),
-        version=__version__,
-    )
-
-
-def _harmless(value: Any) -> Any:
-    """What the template shows: texts without anything that steers a page; it escapes markup itself."""
-    return shown(value, "page") if isinstance(value, str) else value
-
-
-def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
-    """One row per arm: its record, its name, how it ended, the rank of who beat it, its bar as share of the rounds."""
-    rank = {arm: place for place, arm in enumerate(result.order, start=1)}
-    beaten_by = {out.arm: rank[out.by] for out in result.outcome.eliminations}
-    rows = []
-    for arm, record in zip(result.order, result.records, strict=True):
-        last = result.n_rounds if record.left_in_round is None else record.left_in_round
-        row = {
-            "record": record,
-            "name": name_of(record.arm),
-            "ending": ending(record),
-            "failure": shown(record.failure or "", "failure"),
-            "by": beaten_by.get(arm),
-            "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
-        }
-        rows.append(row)
-    return rows
-
-
-@dataclass(frozen=True)
-class _Lead:
-    """The picture of the lead, in the coordinates of its drawing."""
-
-    line: str
-    band: str
-    zero: float
-    ticks_x: list[tuple[float, str]]
-    ticks_y: list[tuple[float, str]]
-    width: int = LEFT + WIDTH + RIGHT
-    height: int = TOP + HEIGHT + BOTTOM
-    left: int = LEFT
-    right: int = LEFT + WIDTH
-    bottom: int = TOP + HEIGHT
-
-
-def _lead(history: LeadHistory) -> _Lead | None:
-    if history.rounds.size == 0:
-        return None
-    low, high = lead_limits(history)
-    last = float(max(2, history.rounds[-1]))
-
-    def x(t: float) -> float:
-        return round(LEFT + WIDTH * t / last, 1)
-
-    def y(value: float) -> float:
-        return round(TOP + HEIGHT * (high - min(max(value, low), high)) / (high - low), 1)
-
-    def points(values: "np.ndarray[Any, np.dtype[np.float64]]") -> list[str]:
-        known = np.isfinite(history.low) & np.isfinite(history.high) if values is not history.lead else slice(None)
-        return [f"{x(t)},{y(v)}" for t, v in zip(history.rounds[known], values[known], strict=True)]
-
-    highs = points(history.high)
-    return _Lead(
-        line=" ".join(points(history.lead)),
-        band=" ".join([*highs, *reversed(points(history.low))]) if len(highs) > 1 else "",
-        zero=y(0.0),
-        ticks_x=[(x(t), f"{t:,.0f}") for t in _ticks(0.0, last) if t == int(t)],
-        ticks_y=[(y(v), f"{v:g}") for v in _ticks(low, high)],
-    )
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """About five round numbers between two."""
-    rough = (high - low) / 5.0
-    unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.66)
-    first = math.ceil(low / step - 1e-9)
-    return [float(f"{k * step:.10g}") for k in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def _grid(result: "RaceResult[Any]", together: Pairing) -> dict[str, Any] | None:
+def _grid(result: "RaceResult[Any]", correlation: NDArray[np.float64]) -> dict[str, Any] | None:
     """The correlations of the first arms as coloured cells."""
     order = list(result.order[:MOST_CORRELATED])
-    matrix = together.correlation[np.ix_(order, order)]
+    matrix = correlation[np.ix_(order, order)]
     if not np.isfinite(matrix[np.triu_indices(len(order), 1)]).any():
         return None
     cells = [

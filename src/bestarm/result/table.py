@@ -7,14 +7,14 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from bestarm.record.settings import FORMAT, jsonable
-from bestarm.result.failures import failures
-from bestarm.result.verdict import sentences
+from bestarm.result.outcome import ArmRecord
+from bestarm.result.verdict import failure_sentences, sentences
 from bestarm.text import counted, name_of, shown
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bestarm.result.result import ArmRecord, RaceResult
+    from bestarm.result.result import RaceResult
 
 
 WIDTH = 100  # of the text form of a result
@@ -32,7 +32,7 @@ def cost(result: "RaceResult[Any]") -> str:
     return f"{text}; evaluating everything would take {everything:,}: {result.saved:.1%} saved{known}."
 
 
-def ending(record: "ArmRecord[Any]") -> str:
+def ending(record: ArmRecord[Any]) -> str:
     """How an arm ended."""
     if record.left_in_round is None:
         return record.status
@@ -100,7 +100,9 @@ def text_table(result: "RaceResult[Any]") -> str:
     page = io.StringIO()
     Console(file=page, width=WIDTH, color_system=None).print(rich_table(result))
     lines = [line.rstrip() for line in page.getvalue().splitlines() if line.strip()]
-    said = [textwrap.fill(sentence, WIDTH) for sentence in [*sentences(result), cost(result), *failures(result)]]
+    said = [
+        textwrap.fill(sentence, WIDTH) for sentence in [*sentences(result), cost(result), *failure_sentences(result)]
+    ]
     return "\n".join([*said, *lines])
 
 

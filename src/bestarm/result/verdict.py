@@ -1,24 +1,30 @@
 """A result in sentences: the answer, about what, how sure, what it rests on, and what weakens it."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bestarm.comparisons.evidence import SYMMETRIC
-from bestarm.result.failures import (
-    breakdown,
-    disqualifications,
-    or_disqualified,
-    outage,
-    timeouts,
-    whose_best,
-    why_no_answer,
-)
-from bestarm.text import counted, name_of, names
+from bestarm.comparisons.evidence import items_assumption
+from bestarm.result.failures import Breakdown, FailureCount
+from bestarm.result.population import widest_lead
+from bestarm.text import counted, listed, name_of, names, short
 
 if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
 
 
+UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
+SHORT = 100  # items after which that need not be said
+ENDED = {
+    "budget": "the budget ran out",
+    "ran out of items": "the items ran out",
+    "interrupted": "the race was interrupted",
+    "running": "the race is not finished",
+    "decided": "the race ended",  # all others were disqualified
+    "within epsilon": "the race ended",
+    "all items used": "the race ended",
+}
+COULD_BE_EVALUATED = " of those that could be evaluated"
 WITHOUT_DISQUALIFIED = (
     "Arms that could not be evaluated were disqualified, and nothing is known about how good they are. With the "
     "probability stated, whatever makes arms fail, the best of all arms is among those left or among those "
@@ -30,6 +36,198 @@ WINS = (
 )
 
 
+def sentences(result: "RaceResult[Any]") -> list[str]:
+    """The answer and how sure it is; then items like these, what all rests on, and what weakens it."""
+    if result.leader is None and result.reason == "running":
+        return ["No answer yet: the first round is not complete."]
+    if result.leader is None:
+        return [f"No answer: {_why_none(result)} before the first round was complete.", *_outage(result)]
+    if result.breakdown is not None and result.breakdown.no_answer:  # what the tests say is about failures alone
+        return [f"No answer: {_why_none(result)}."]
+    said = [*_breakdown(result), _answer(result) if result.answered else _undecided(result)]
+    return [*said, *_like_these(result), *_basis(result), *_unseen(result), *_doubts(result)]
+
+
+def _why_none(result: "RaceResult[Any]") -> str:
+    """Why there is no answer."""
+    if result.outage is not None:
+        return f"no candidate could be evaluated in round {result.outage.round:,} ({short(result.outage.failure)})"
+    if result.breakdown is not None and result.breakdown.no_answer:
+        return f"{_too_many(result.breakdown)}, and all that is known is about failures"
+    return ENDED[result.reason]
+
+
+def _answer(result: "RaceResult[Any]") -> str:
+    if result.reason == "all items used":
+        return _over_all_items(result)
+    if result.reason == "within epsilon":
+        return _within_epsilon(result)
+    best, sure, where = name_of(result.best), _sure(result), whose_best(result) + _where(result)
+    if result.guarantee.criterion == "wins":
+        return f"{best} is better than every other arm more often than worse{where}{sure}."
+    if result.settings.items == "drawn":
+        return f"{best} has the best expected score{where}{sure}."
+    return f"{best} is the best{where}{sure}."
+
+
+def _within_epsilon(result: "RaceResult[Any]") -> str:
+    best, epsilon = name_of(result.best), _amount(result, result.guarantee.epsilon * result.unit)
+    where, sure = whose_best(result) + _where(result), _sure(result)
+    if result.guarantee.criterion == "mean":
+        return f"{best} is within {epsilon} of the best{where}{sure}."
+    return f"{best} is the best{where} or loses to it by at most {epsilon}{sure}."
+
+
+def _over_all_items(result: "RaceResult[Any]") -> str:
+    """The answer where every item was used: there may be several."""
+    several, best, one = names(result.candidates), name_of(result.best), len(result.candidates) == 1
+    everything = f"{whose_best(result)} over all {_counted_items(result)} as scored here"
+    if result.guarantee.criterion == "mean":
+        said = f"{best} has the best mean" if one else f"{several} tie for the best mean"
+        return f"{said}{everything}{_sure(result)}."
+    if one:
+        return f"{best} is better than every other arm at least as often as worse{everything}{_sure(result)}."
+    return f"No arm is better than every other more often than worse{everything}: {several} are left."
+
+
+def _at_most(result: "RaceResult[Any]", bound: float) -> str | None:
+    """An upper bound for a lead, rounded up; None where it says nothing, because no lead can be larger."""
+    if not bound < widest_lead(result.bounds, result.guarantee):
+        return None
+    step = 10.0 ** (math.floor(math.log10(bound)) - 2) if bound > 0.0 else 1.0
+    return _amount(result, math.ceil(bound / step * (1.0 - 1e-12)) * step)
+
+
+def _amount(result: "RaceResult[Any]", value: float) -> str:
+    """A lead in its unit: that of scores, or a share of items."""
+    if result.guarantee.criterion == "mean":
+        return f"{value:.3g}"
+    return f"{100 * value:.3g}% of the {unit_of_rounds(result)} (won minus lost)"
+
+
+def _counted_items(result: "RaceResult[Any]") -> str:
+    """The items of a list; for wins of groups, these."""
+    sizes = result.settings.group_sizes
+    if sizes is not None and result.guarantee.criterion == "wins":
+        return f"{len(sizes):,} groups of items"
+    return counted(result.settings.n_items or 0, "item")
+
+
+def _where(result: "RaceResult[Any]") -> str:
+    """What an answer is about, as it goes on after "the best"."""
+    if result.target == "items":
+        noisy, alone = result.settings.items == "drawn", result.settings.n_items == 1
+        return f" on {'this' if alone else 'these'} {_counted_items(result)}{'' if noisy else ' as scored here'}"
+    return f" on {unit_of_rounds(result)} like these" if result.settings.items == "pool" else ""
+
+
+def _sure(result: "RaceResult[Any]") -> str:
+    """How sure the answer is, and on which condition, as it ends a sentence."""
+    if math.isnan(result.delta):
+        return ", but its algorithm gives no guarantee"
+    gone = _or_disqualified([failed.arm for failed in result.disqualified])
+    return f"{gone}{',' if gone else ''} {_probability(result)}{_conditions(result)}"
+
+
+def _probability(result: "RaceResult[Any]") -> str:
+    return f"with probability at least {1 - result.delta:.12g}"
+
+
+def _undecided(result: "RaceResult[Any]") -> str:
+    leader = f'"{name_of(result.leader)}"'
+    text = f"No answer: {_why_none(result)}. {leader} leads."
+    if math.isnan(result.delta):
+        return f"{text} The algorithm gives no guarantee."
+    gone = _or_disqualified([failed.arm for failed in result.disqualified])
+    text += f" {_probability(result).capitalize()} the best{_where(result)} is {names(result.candidates, 'or')}"
+    if (bound := _at_most(result, result.regret_bound)) is not None:
+        text += f", and it beats {leader} by at most {bound}"
+    return f"{text}{gone}{_conditions(result)}.{_over_the_list(result)}"
+
+
+def _over_the_list(result: "RaceResult[Any]") -> str:
+    """Who is ahead over all items of a list that ran out, though its mean was not the target."""
+    settings = result.settings
+    used_up = result.reason == "ran out of items" and settings.items == "pool" and settings.group_sizes is None
+    if not used_up or result.guarantee.criterion != "mean":
+        return ""
+    if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
+        return ""
+    tied = tuple(one.arm for one in result.records if one.arm in result.candidates and abs(one.behind) < 1e-12)
+    best = f"{names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
+    return f" Over these {settings.n_items:,} items {best} the best mean of those left."
+
+
+def _like_these(result: "RaceResult[Any]") -> list[str]:
+    """What the race says about items like these, where its answer is about the items themselves."""
+    beyond = result.for_population if result.target == "items" else None
+    if beyond is None or math.isnan(result.delta):
+        return []
+    here = f"On {unit_of_rounds(result)} like these"
+    if result.settings.own_range and result.bounds is not None:
+        here += " (if their scores stay within [{:g}, {:g}])".format(*result.bounds)
+    sure, leader = f"{_probability(result)}{_conditions(result)}", name_of(result.leader)
+    gone = _or_disqualified(beyond.disqualified)
+    if beyond.decided:
+        same, those = beyond.candidates == (result.best,), COULD_BE_EVALUATED if gone else ""
+        who = f"it is the best{those} too" if same else f"{names(beyond.candidates)} is the best{those}"
+        return [f"{here} {who}{gone}, {sure}."]
+    if not beyond.candidates:
+        return [f"{here} nothing is known: all arms that may be the best could not be evaluated."]
+    some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best"
+    if (bound := _at_most(result, beyond.regret_bound)) is not None:
+        by_mean = result.guarantee.criterion == "mean"
+        some += (
+            f", none better than {leader} by more than " if by_mean else f", and that one beats {leader} by at most "
+        )
+        some += bound
+    if not result.answered:
+        return [f"{here} {some}{gone}, {sure}."]
+    return [f"{here} the race is not decided: {some}{gone}, {sure}.{_what_decides(result)}"]
+
+
+def _what_decides(result: "RaceResult[Any]") -> str:
+    """Why arms that left may be the best on items like these, and what can be done; nothing if no items are left."""
+    if result.n_rounds == result.settings.pool:
+        return ""
+    left = " Arms that left were not tested further for this:" if result.eliminations else " For this,"
+    return f"{left} target='population' goes on until it is decided or the items run out."
+
+
+def _unseen(result: "RaceResult[Any]") -> list[str]:
+    """What cannot have been seen when the first arm left, where the test rests on the shape of the differences."""
+    first = min(result.outcome.eliminations, key=lambda out: out.round, default=None)
+    if not result.guarantee.nearly_gaussian or first is None or first.round >= SHORT:
+        return []
+    rare = max(2, math.floor(first.round / UNSEEN))
+    one = "item" if result.settings.group_sizes is None else "group"
+    who = f"{name_of(result.arms[first.arm])} left after {counted(first.round, one)}"
+    return [f"{who}: what happens on fewer than one {one} in {rare} may not have come up by then."]
+
+
+def _doubts(result: "RaceResult[Any]") -> list[str]:
+    """What weakens the answer."""
+    said = [f"Warning: {warning}." for warning in result.warnings]
+    said += [*_outage(result), *_timeouts(result), *_disqualified(result), *_circle(result)]
+    if (against := result.contradiction) is not None:
+        said.append(
+            f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
+            f"including {name_of(against.arm)} (by {name_of(against.by)})."
+        )
+    return said
+
+
+def _circle(result: "RaceResult[Any]") -> list[str]:
+    """Arms that are out by wins, and yet ahead of the leader on the items that both share."""
+    if result.guarantee.criterion == "mean":
+        return []
+    ahead = tuple(record.arm for record in result.records if record.status == "out" and record.behind < 0)
+    if not ahead:
+        return []
+    who = f"{names(ahead)} {'is' if len(ahead) == 1 else 'are'} out, but ahead of {name_of(result.leader)}"
+    return [f"Warning: {who} on the items that they share: perhaps no arm beats all others."]
+
+
 def guarantee(result: "RaceResult[Any]") -> list[str]:
     """What the answer means and assumes, in sentences."""
     promise = result.guarantee
@@ -37,9 +235,9 @@ def guarantee(result: "RaceResult[Any]") -> list[str]:
         return ["The algorithm gives no guarantee."]
     sure = f"{1 - promise.delta:.12g}"
     said = [
-        f"With probability at least {sure} the best arm is never dropped{conditions(result)}. This holds at all times "
+        f"With probability at least {sure} the best arm is never dropped{_conditions(result)}. This holds at all times "
         "at once: watching the race, stopping it early and continuing it do not weaken it.",
-        *basis(result),
+        *_basis(result),
         *_meaning(result),
     ]
     if promise.epsilon:
@@ -88,19 +286,19 @@ def _meaning(result: "RaceResult[Any]") -> list[str]:
     return [*said, *both]
 
 
-def basis(result: "RaceResult[Any]") -> list[str]:
+def _basis(result: "RaceResult[Any]") -> list[str]:
     """What the answer rests on."""
-    assumption = result.guarantee.assumption
-    if not assumption:
+    promise, items = result.guarantee, unit_of_rounds(result)
+    if not promise.assumption:
         return []
-    items, beyond = unit_of_rounds(result), result.target == "items" and result.for_population is not None
+    beyond = result.target == "items" and result.for_population is not None
     sample = f"; for {items} like these, also that these are a random sample of them" if beyond else ""
-    if result.settings.items == "drawn":  # by the race itself
-        assumption = assumption.replace("the items are independent", "evaluations are independent")
-    return [f"This assumes that {assumption.replace('the items', f'the {items}')}{sample}."]
+    rounds = "evaluations" if result.settings.items == "drawn" else f"the {items}"  # the race itself draws the items
+    about_rounds = items_assumption(promise.pool, rounds)
+    return [f"This assumes that {promise.assumption.replace(items_assumption(promise.pool), about_rounds)}{sample}."]
 
 
-def conditions(result: "RaceResult[Any]") -> str:
+def _conditions(result: "RaceResult[Any]") -> str:
     """What a statement needs, where it can easily fail."""
     promise, ifs = result.guarantee, []
     if promise.indifference_zone:
@@ -110,8 +308,8 @@ def conditions(result: "RaceResult[Any]") -> str:
     if promise.criterion == "wins":
         ifs.append("any arm beats all others")
     if promise.nearly_gaussian:
-        symmetric = promise.assumption.startswith(SYMMETRIC)
-        ifs.append(f"the differences are {'symmetric about their means' if symmetric else 'nearly Gaussian'}")
+        shape = "symmetric about their means" if promise.symmetric else "nearly Gaussian"
+        ifs.append(f"the differences are {shape}")
     return f", if {' and '.join(ifs)}" if ifs else ""
 
 
@@ -120,203 +318,77 @@ def unit_of_rounds(result: "RaceResult[Any]") -> str:
     return "items" if result.settings.group_sizes is None else "groups of items"
 
 
-UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
-SHORT = 100  # items after which that need not be said
-ENDED = {
-    "budget": "the budget ran out",
-    "ran out of items": "the items ran out",
-    "interrupted": "the race was interrupted",
-    "running": "the race is not finished",
-    "decided": "the race ended",  # all others were disqualified
-    "within epsilon": "the race ended",
-    "all items used": "the race ended",
-}
+def whose_best(result: "RaceResult[Any]") -> str:
+    """Of which arms the answer is the best, as it follows "the best": nothing where it is the best of all."""
+    return COULD_BE_EVALUATED if result.disqualified else ""
 
 
-def sentences(result: "RaceResult[Any]") -> list[str]:
-    """The answer and how sure it is; then items like these, what all rests on, and what weakens it."""
-    if result.leader is None and result.reason == "running":
-        return ["No answer yet: the first round is not complete."]
-    if result.leader is None:
-        return [f"No answer: {_why_none(result)} before the first round was complete.", *outage(result)]
-    if result.breakdown is not None and result.breakdown.no_answer:  # what the tests say is about failures alone
-        return [f"No answer: {_why_none(result)}."]
-    said = [*breakdown(result), _answer(result) if result.answered else _undecided(result)]
-    return [*said, *_like_these(result), *basis(result), *_unseen(result), *_doubts(result)]
+def _or_disqualified(gone: Sequence[Any]) -> str:
+    """What else may be true where arms were disqualified, as it goes on after an answer."""
+    return f", or the best of all is {names(gone, 'or')}, which could not be evaluated" if gone else ""
 
 
-def _why_none(result: "RaceResult[Any]") -> str:
-    """Why there is no answer."""
-    return why_no_answer(result) or ENDED[result.reason]
-
-
-def _answer(result: "RaceResult[Any]") -> str:
-    if result.reason == "all items used":
-        return _over_all_items(result)
-    if result.reason == "within epsilon":
-        return _within_epsilon(result)
-    best, sure, where = name_of(result.best), _sure(result), whose_best(result) + _where(result)
-    if result.guarantee.criterion == "wins":
-        return f"{best} is better than every other arm more often than worse{where}{sure}."
-    if result.settings.items == "drawn":
-        return f"{best} has the best expected score{where}{sure}."
-    return f"{best} is the best{where}{sure}."
-
-
-def _within_epsilon(result: "RaceResult[Any]") -> str:
-    best, epsilon = name_of(result.best), _amount(result, result.guarantee.epsilon * result.unit)
-    where, sure = whose_best(result) + _where(result), _sure(result)
-    if result.guarantee.criterion == "mean":
-        return f"{best} is within {epsilon} of the best{where}{sure}."
-    return f"{best} is the best{where} or loses to it by at most {epsilon}{sure}."
-
-
-def _over_all_items(result: "RaceResult[Any]") -> str:
-    """The answer where every item was used: there may be several."""
-    several, best, one = names(result.candidates), name_of(result.best), len(result.candidates) == 1
-    everything = f"{whose_best(result)} over all {_counted_items(result)} as scored here"
-    if result.guarantee.criterion == "mean":
-        said = f"{best} has the best mean" if one else f"{several} tie for the best mean"
-        return f"{said}{everything}{_sure(result)}."
-    if one:
-        return f"{best} is better than every other arm at least as often as worse{everything}{_sure(result)}."
-    return f"No arm is better than every other more often than worse{everything}: {several} are left."
-
-
-def _at_most(result: "RaceResult[Any]", bound: float) -> str | None:
-    """An upper bound for a lead, rounded up; None where it says nothing, because no lead can be larger."""
-    widest = math.inf if result.bounds is None else result.bounds[1] - result.bounds[0]
-    if not bound < (widest if result.guarantee.criterion == "mean" else 1.0):
-        return None
-    step = 10.0 ** (math.floor(math.log10(bound)) - 2) if bound > 0.0 else 1.0
-    return _amount(result, math.ceil(bound / step * (1.0 - 1e-12)) * step)
-
-
-def _amount(result: "RaceResult[Any]", value: float) -> str:
-    """A lead in its unit: that of scores, or a share of items."""
-    if result.guarantee.criterion == "mean":
-        return f"{value:.3g}"
-    return f"{100 * value:.3g}% of the {unit_of_rounds(result)} (won minus lost)"
-
-
-def _counted_items(result: "RaceResult[Any]") -> str:
-    """The items of a list; for wins of groups, these."""
-    sizes = result.settings.group_sizes
-    if sizes is not None and result.guarantee.criterion == "wins":
-        return f"{len(sizes):,} groups of items"
-    return counted(result.settings.n_items or 0, "item")
-
-
-def _where(result: "RaceResult[Any]") -> str:
-    """What an answer is about, as it goes on after "the best"."""
-    if result.target == "items":
-        noisy, alone = result.settings.items == "drawn", result.settings.n_items == 1
-        return f" on {'this' if alone else 'these'} {_counted_items(result)}{'' if noisy else ' as scored here'}"
-    return f" on {unit_of_rounds(result)} like these" if result.settings.items == "pool" else ""
-
-
-def _sure(result: "RaceResult[Any]") -> str:
-    """How sure the answer is, and on which condition, as it ends a sentence."""
-    if math.isnan(result.delta):
-        return ", but its algorithm gives no guarantee"
-    gone = or_disqualified(tuple(failed.arm for failed in result.disqualified))
-    return f"{gone}{',' if gone else ''} {_probability(result)}{conditions(result)}"
-
-
-def _probability(result: "RaceResult[Any]") -> str:
-    return f"with probability at least {1 - result.delta:.12g}"
-
-
-def _undecided(result: "RaceResult[Any]") -> str:
-    leader = f'"{name_of(result.leader)}"'
-    text = f"No answer: {_why_none(result)}. {leader} leads."
-    if math.isnan(result.delta):
-        return f"{text} The algorithm gives no guarantee."
-    sure, gone = _probability(result).capitalize(), tuple(failed.arm for failed in result.disqualified)
-    text += f" {sure} the best{_where(result)} is {names(result.candidates, 'or')}"
-    if (bound := _at_most(result, result.regret_bound)) is not None:
-        text += f", and it beats {leader} by at most {bound}"
-    return f"{text}{or_disqualified(gone)}{conditions(result)}.{_over_the_list(result)}"
-
-
-def _over_the_list(result: "RaceResult[Any]") -> str:
-    """Who is ahead over all items of a list that ran out, though its mean was not the target."""
-    settings = result.settings
-    used_up = result.reason == "ran out of items" and settings.items == "pool" and settings.group_sizes is None
-    if not used_up or result.guarantee.criterion != "mean":
-        return ""
-    if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
-        return ""
-    tied = tuple(one.arm for one in result.records if one.arm in result.candidates and abs(one.behind) < 1e-12)
-    best = f"{names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
-    return f" Over these {settings.n_items:,} items {best} the best mean of those left."
-
-
-def _like_these(result: "RaceResult[Any]") -> list[str]:
-    """What the race says about items like these, where its answer is about the items themselves."""
-    beyond = result.for_population if result.target == "items" else None
-    if beyond is None or math.isnan(result.delta):
-        return []
-    here = f"On {unit_of_rounds(result)} like these"
-    if result.settings.own_range and result.bounds is not None:
-        here += " (if their scores stay within [{:g}, {:g}])".format(*result.bounds)
-    sure, leader = f"{_probability(result)}{conditions(result)}", name_of(result.leader)
-    gone = or_disqualified(beyond.disqualified)
-    if beyond.decided:
-        same = beyond.candidates == (result.best,)
-        those = " of those that could be evaluated" if gone else ""
-        who = f"it is the best{those} too" if same else f"{names(beyond.candidates)} is the best{those}"
-        return [f"{here} {who}{gone}, {sure}."]
-    if not beyond.candidates:
-        return [f"{here} nothing is known: all arms that may be the best could not be evaluated."]
-    some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best"
-    if (bound := _at_most(result, beyond.regret_bound)) is not None:
-        more = f"{leader} by more than" if result.guarantee.criterion == "mean" else f"beats {leader} by at most"
-        than = "none better than " if result.guarantee.criterion == "mean" else "and that one "
-        some += f", {than}{more} {bound}"
-    some += gone
-    if not result.answered:
-        return [f"{here} {some}, {sure}."]
-    return [f"{here} the race is not decided: {some}, {sure}.{_what_decides(result)}"]
-
-
-def _what_decides(result: "RaceResult[Any]") -> str:
-    """Why arms that left may be the best on items like these, and what can be done; nothing if no items are left."""
-    if result.n_rounds == result.settings.pool:
-        return ""
-    left = " Arms that left were not tested further for this:" if result.eliminations else " For this,"
-    return f"{left} target='population' goes on until it is decided or the items run out."
-
-
-def _unseen(result: "RaceResult[Any]") -> list[str]:
-    """What cannot have been seen when the first arm left, where the test rests on the shape of the differences."""
-    first = min(result.outcome.eliminations, key=lambda out: out.round, default=None)
-    if not result.guarantee.nearly_gaussian or first is None or first.round >= SHORT:
-        return []
-    rare = max(2, math.floor(first.round / UNSEEN))
-    one = "item" if result.settings.group_sizes is None else "group"
-    who = f"{name_of(result.arms[first.arm])} left after {counted(first.round, one)}"
-    return [f"{who}: what happens on fewer than one {one} in {rare} may not have come up by then."]
-
-
-def _doubts(result: "RaceResult[Any]") -> list[str]:
-    """What weakens the answer."""
-    said = [f"Warning: {warning}." for warning in result.warnings]
-    said += [*outage(result), *timeouts(result), *disqualifications(result), *_circle(result)]
-    if (against := result.contradiction) is not None:
-        said.append(
-            f"The evidence contradicts itself: in round {against.round:,} every candidate was beaten, "
-            f"including {name_of(against.arm)} (by {name_of(against.by)})."
-        )
+def _disqualified(result: "RaceResult[Any]") -> list[str]:
+    """Who could not be evaluated, why, and what that leaves open."""
+    said = []
+    for failed in result.disqualified:
+        why = short(" ".join(failed.failure.split()))
+        text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} ({why})"
+        text += ": nothing is known about how good it is"
+        if failed.had_eliminated:
+            text += (
+                f". It had eliminated {names(failed.had_eliminated)}, which may be better than {name_of(result.leader)}"
+            )
+        said.append(f"{text}.")
     return said
 
 
-def _circle(result: "RaceResult[Any]") -> list[str]:
-    """Arms that are out by wins, and yet ahead of the leader on the items that both share."""
-    if result.guarantee.criterion == "mean":
+def _breakdown(result: "RaceResult[Any]") -> list[str]:
+    """Failures that come first because they are so many, where there may be an answer all the same."""
+    found = result.breakdown
+    if found is None or found.no_answer:
         return []
-    ahead = tuple(record.arm for record in result.records if record.status == "out" and record.behind < 0)
-    if not ahead:
+    said = _too_many(found)
+    return [f"{said[0].upper()}{said[1:]}."]
+
+
+def _too_many(found: Breakdown) -> str:
+    first = f"failed (the first: {short(found.failure)})"
+    if 2 * found.n_failed > found.n_evaluations:
+        return f"{found.n_failed:,} of {counted(found.n_evaluations, 'evaluation')} {first}"
+    return f"all evaluations of {counted(found.n_rounds, 'round')} {first}"
+
+
+def _outage(result: "RaceResult[Any]") -> list[str]:
+    """What follows from a round in which no candidate could be evaluated."""
+    if result.outage is None:
         return []
-    who = f"{names(ahead)} {'is' if len(ahead) == 1 else 'are'} out, but ahead of {name_of(result.leader)}"
-    return [f"Warning: {who} on the items that they share: perhaps no arm beats all others."]
+    return [
+        "Nobody was disqualified for that: the round is evaluated again when the race is continued. If no arm can ever "
+        "be evaluated on its item, begin another race with on_error='worst', or without the item."
+    ]
+
+
+def _timeouts(result: "RaceResult[Any]") -> list[str]:
+    """Whose runs reached the time-out."""
+    slow = [count for count in result.failures if count.timed_out]
+    if not slow:
+        return []
+    runs = listed([f"{counted(count.timed_out, 'run')} of {name_of(count.arm)}" for count in slow])
+    alone = sum(count.timed_out for count in slow) == 1
+    limit = f"the time-out of {slow[0].timeout:g} seconds"
+    return [f"{runs} reached {limit} and {'counts' if alone else 'count'} as that."]
+
+
+def failure_sentences(result: "RaceResult[Any]") -> list[str]:
+    """How many evaluations failed, and what followed; time-outs are part of the verdict."""
+    failed = [count for count in result.failures if count.retried or count.worst or count.disqualified]
+    total = sum(count.retried + count.worst + count.disqualified for count in failed)
+    said = [f"{name_of(count.arm)} ({_what_followed(count)})" for count in failed]
+    return [f"{counted(total, 'evaluation')} failed: {listed(said)}."] if failed else []
+
+
+def _what_followed(count: FailureCount[Any]) -> str:
+    said = [f"{count.retried:,} retried"] if count.retried else []
+    said += [f"{count.worst:,} counted as worst"] if count.worst else []
+    return ", ".join([*said, *(["disqualified"] if count.disqualified else [])])

@@ -1,8 +1,9 @@
-"""Whether differences look nearly Gaussian: the numbers, what is said about them, and when."""
+"""The shape of the differences that decided a race, where the test assumes that they are nearly Gaussian."""
 
 import json
 import math
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ import bestarm
 from bestarm import AssumptionWarning, RaceResult, race_table
 from bestarm.algorithms import LUCB, PairwiseBAI
 from bestarm.comparisons import Betting, EmpiricalBernstein, GaussianBernstein, Portfolio, StudentMixture
-from bestarm.result.result import Shape, shape_of, shape_warning, shapes_of
-from bestarm.result.verdict import sentences
-from naive import Matrix
+from bestarm.racing import Shape
+from bestarm.result.shape import shape_of, shape_warning
 
+Matrix = NDArray[np.float64]
 WHAT_TO_DO = (
     "the guarantee does not cover them; give bounds=(low, high) if the scores have any, or compare by "
     "criterion='wins', which assumes nothing"
@@ -37,10 +38,6 @@ def shape(scores: Matrix, number: int | None = None) -> Shape[str]:
     return found
 
 
-def problem(differences: Any) -> str | None:
-    return shape(columns(np.asarray(differences, dtype=float))).problem
-
-
 def gaussian(seed: int, n: int) -> NDArray[np.float64]:
     return np.random.default_rng(seed).standard_normal(n)
 
@@ -52,8 +49,7 @@ def gaussian(seed: int, n: int) -> NDArray[np.float64]:
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("law", ["standard_normal", "standard_exponential", "standard_cauchy"])
 def test_skewness_and_shares_are_those_of_slow_references(law: str, scale: float, n: int) -> None:
-    rng = np.random.default_rng(n)
-    scores = scale * getattr(rng, law)((n, 2))
+    scores = scale * getattr(np.random.default_rng(n), law)((n, 2))
     found, differences = shape(scores, 99), scores[:, 0] - scores[:, 1]
     assert found.skewness == pytest.approx(skew(differences, bias=False), rel=1e-9)
     squares = [(value - math.fsum(differences) / n) ** 2 for value in differences.tolist()]
@@ -85,73 +81,58 @@ def test_only_items_that_both_were_scored_on_count() -> None:
     gaps[[2, 5], 0] = gaps[[5, 9], 1] = np.nan
     assert shape(gaps, 30) == shape(np.delete(scores, [2, 5, 9], axis=0), 30)
     assert shape(gaps).n_items == 27
-
-
-@pytest.mark.parametrize("n", [0, 1, 2])
-def test_two_items_have_no_shape(n: int) -> None:
-    assert shape_of("x", "y", n, np.arange(2.0 * n).reshape(n, 2)) is None
-    gaps = np.vstack([np.arange(2.0 * n).reshape(n, 2), np.full((5, 2), np.nan)])
-    assert shape_of("x", "y", n, gaps) is None
+    for n in range(3):  # two items have no shape
+        rows = np.arange(2.0 * n).reshape(n, 2)
+        assert shape_of("x", "y", n, rows) is None
+        assert shape_of("x", "y", n, np.vstack([rows, np.full((5, 2), np.nan)])) is None
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 1e12])
 @pytest.mark.parametrize("lead", [0.0, 0.3])
 def test_constant_differences_have_no_skewness_whatever_the_rounding(lead: float, level: float) -> None:
-    scores = columns(np.full(40, lead), 3) + level
-    found = shape(scores)
+    found = shape(columns(np.full(40, lead), 3) + level)
     assert (found.distinct, found.skewness, found.largest_share) == (1, 0.0, 1.0)
-    assert found.problem == "take only 1 distinct value"
 
 
 # --- what looks wrong ------------------------------------------------------------------------------------------------
 
 
-def test_few_values_are_seen() -> None:
-    rng = np.random.default_rng(0)
-    coins = rng.integers(0, 2, (60, 2)).astype(float)
-    assert shape(coins).problem == "take only 3 distinct values"
-    level = rng.permutation(60) / 64  # differences are exact
-    for n_values in (2, 10):
-        differences = np.resize(np.arange(n_values), 60)
-        scores = np.column_stack([level + differences, level])
-        assert shape(scores).problem == f"take only {n_values} distinct values"
-    assert shape(np.column_stack([level + np.resize(np.arange(11), 60), level])).problem is None
+def spread(n_values: int, scale: float = 1.0) -> Matrix:
+    """So many values in turn, 60 in all."""
+    return scale * np.resize(np.arange(float(n_values)), 60)
 
 
-def test_few_scores_are_seen_although_their_differences_have_many_values() -> None:
-    level = np.random.default_rng(0).standard_normal(60)
-    for n_values in (1, 2, 10):
-        scores = np.column_stack([np.resize(np.arange(float(n_values)), 60), level])
-        assert shape(scores).distinct == 60
-        named = "value" if n_values == 1 else "values"
-        assert shape(scores).problem == f"are of scores that take only {n_values} distinct {named}"
-        assert shape(scores[:, ::-1]).problem == shape(scores).problem
-    assert shape(np.column_stack([0.1 * np.resize(np.arange(11.0), 60), level])).problem is None
+def dominated(*largest: float) -> Matrix:
+    """Differences that are tiny but for a few."""
+    return columns(np.concatenate([gaussian(2, 39) * 1e-3, largest]))
 
 
-def test_in_a_short_race_few_values_are_half_the_items() -> None:
-    """Ten items cannot have more than ten values."""
-    scores = np.column_stack([np.arange(10.0) ** 2, np.sqrt(np.arange(10.0))])
-    assert shape(scores).problem is None
-    scores[:, 0] = np.resize([1.0, 2.0, 4.0, 8.0, 16.0], 10)
-    assert shape(scores).problem == "are of scores that take only 5 distinct values"
-    scores[0, 0] = 3.0
-    assert shape(scores).fewest_scores == 6
-    assert shape(scores).problem is None
+EXACT = np.random.default_rng(0).permutation(60) / 64  # differences of these are exact
+MANY = gaussian(0, 60)
+FIVE = np.resize([1.0, 2.0, 4.0, 8.0, 16.0], 10)
+ROOTS = np.sqrt(np.arange(10.0))
+PROBLEMS: dict[str, tuple[Matrix, str | None]] = {
+    "no difference": (columns(np.zeros(40)), "take only 1 distinct value"),
+    "coins": (np.random.default_rng(0).integers(0, 2, (60, 2)).astype(float), "take only 3 distinct values"),
+    "2 differences": (np.column_stack([EXACT + spread(2), EXACT]), "take only 2 distinct values"),
+    "10 differences": (np.column_stack([EXACT + spread(10), EXACT]), "take only 10 distinct values"),
+    "11 differences": (np.column_stack([EXACT + spread(11), EXACT]), None),
+    "1 score": (np.column_stack([spread(1), MANY]), "are of scores that take only 1 distinct value"),
+    "10 scores": (np.column_stack([spread(10), MANY]), "are of scores that take only 10 distinct values"),
+    "10 scores of the other": (np.column_stack([MANY, spread(10)]), "are of scores that take only 10 distinct values"),
+    "11 scores": (np.column_stack([spread(11, 0.1), MANY]), None),
+    "ten items": (np.column_stack([np.arange(10.0) ** 2, ROOTS]), None),  # cannot have more than ten values
+    "half of ten items": (np.column_stack([FIVE, ROOTS]), "are of scores that take only 5 distinct values"),
+    "more than half": (np.column_stack([np.append(FIVE[:9], 3.0), ROOTS]), None),
+    "one item": (dominated(5.0, -3.0, -3.0), "are dominated by one item (59% of their sum of squares)"),
+    "no item has half": (dominated(5.0, -5.0, 2.0), None),
+}
 
 
-def test_one_item_that_dominates_is_seen() -> None:
-    differences = gaussian(1, 40)
-    differences[7] = 60.0
-    found = shape(columns(differences))
-    assert found.largest_share == pytest.approx(0.97, abs=0.005)
-    assert found.problem == f"are dominated by one item ({found.largest_share:.0%} of their sum of squares)"
-    most = np.concatenate([gaussian(2, 39) * 1e-3, [5.0, -3.0, -3.0]])
-    assert shape(columns(most)).largest_share == pytest.approx(25 / 43, abs=0.01)
-    assert str(problem(most)).startswith("are dominated by one item (5")
-    halves = np.concatenate([gaussian(2, 39) * 1e-3, [5.0, -5.0, 2.0]])  # none has half of it
-    assert shape(columns(halves)).largest_share == pytest.approx(25 / 54, abs=0.01)
-    assert problem(halves) is None
+@pytest.mark.parametrize("case", PROBLEMS)
+def test_what_does_not_look_gaussian_is_named(case: str) -> None:
+    scores, problem = PROBLEMS[case]
+    assert shape(scores).problem == problem
 
 
 def test_skewed_differences_are_seen_on_either_side() -> None:
@@ -159,20 +140,17 @@ def test_skewed_differences_are_seen_on_either_side() -> None:
     for sign in (1, -1):
         found = shape(columns(sign * differences))
         assert sign * found.skewness > 4 * found.standard_error
-        assert found.problem == (
-            f"are strongly skewed (skewness {found.skewness:.2g}, standard error {found.standard_error:.2g})"
-        )
+        numbers = f"(skewness {found.skewness:.2g}, standard error {found.standard_error:.2g})"
+        assert found.problem == f"are strongly skewed {numbers}"
 
 
 @pytest.mark.parametrize("n", [10, 30, 100, 1000])
 def test_gaussian_differences_look_fine(n: int) -> None:
-    wrong = sum(problem(gaussian(seed, n)) is not None for seed in range(500))
-    assert wrong <= 5
+    assert sum(shape(columns(gaussian(seed, n))).problem is not None for seed in range(500)) <= 5
 
 
 def test_a_warning_names_two_pairs_and_counts_the_others() -> None:
-    bad = shape(columns(np.zeros(40)))
-    fine = shape(columns(gaussian(0, 40)))
+    bad, fine = shape(columns(np.zeros(40))), shape(columns(gaussian(0, 40)))
     said = "between x and y take only 1 distinct value (up to round 40)"
     assert shape_warning(()) is None
     assert shape_warning((fine, fine)) is None
@@ -182,16 +160,8 @@ def test_a_warning_names_two_pairs_and_counts_the_others() -> None:
     assert shape_warning((bad,) * 5) == many
 
 
-def test_shapes_are_of_the_rounds_up_to_the_one_that_decided() -> None:
-    scores = np.random.default_rng(0).standard_normal((50, 3))
-    found = shapes_of([(0, 1, 20), (2, 1, 50), (0, 2, 2)], lambda a, b, t: scores[:t, [a, b]], "abc".__getitem__)
-    assert [(one.arm, one.against, one.round, one.n_items) for one in found] == [("a", "b", 20, 20), ("c", "b", 50, 50)]
-    assert found[0].skewness == pytest.approx(skew(scores[:20, 0] - scores[:20, 1], bias=False))
-
-
 # --- races -----------------------------------------------------------------------------------------------------------
 
-LEADS = np.array([0.0, 0.3, 0.6])
 ARMS = ["low", "mid", "high"]
 
 
@@ -204,7 +174,7 @@ def race(scores: Matrix, **options: Any) -> RaceResult[Any]:
 
 def normal_scores() -> Matrix:
     rng = np.random.default_rng(0)
-    return LEADS + rng.standard_normal((2000, 1)) + 0.7 * rng.standard_normal((2000, 3))
+    return np.array([0.0, 0.3, 0.6]) + rng.standard_normal((2000, 1)) + 0.7 * rng.standard_normal((2000, 3))
 
 
 def coin_scores() -> Matrix:
@@ -215,11 +185,10 @@ def coin_scores() -> Matrix:
 @pytest.mark.parametrize("comparison", [StudentMixture(), GaussianBernstein()], ids=repr)
 def test_gaussian_races_have_shapes_and_no_warnings(comparison: Any) -> None:
     result = race(normal_scores(), comparison=comparison)
-    assert (result.best, result.warnings) == ("high", ())
+    assert (result.best, result.warnings, "Warning" in result.verdict) == ("high", (), False)
     assert [(one.arm, one.against, one.round) for one in result.shapes] == [
         (out.arm, out.by, out.round) for out in result.eliminations
     ]
-    assert "Warning" not in result.verdict
     for one in result.shapes:
         both = result.scores[: one.round][:, [ARMS.index(one.arm), ARMS.index(one.against)]]
         assert one.n_items == one.round == one.distinct
@@ -244,26 +213,21 @@ def test_at_the_end_of_an_undecided_race_the_closest_rival_is_looked_at() -> Non
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("ended", ["decided", "budget"])
-def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, ended: str) -> None:
+def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, page_text: Callable[[Any], str], ended: str) -> None:
     store = tmp_path / "race.sqlite"
     with pytest.warns(AssumptionWarning) as caught:
         result = race(coin_scores(), store=store, max_evaluations=None if ended == "decided" else 90)
     assert result.reason == ended
     (text,) = result.warnings
-    first = result.shapes[0]
-    pair = f"between {first.arm} and {first.against} take only {first.distinct} distinct values"
-    assert text.startswith(f"the differences {pair} (up to round {first.round})")
-    assert text.endswith(WHAT_TO_DO)
+    assert text == shape_warning(result.shapes)
     assert [str(one.message) for one in caught][-1] == text
-    assert f"Warning: {text}." in sentences(result)
+    assert f"Warning: {text}." in result.verdict
+    assert f"Warning: {text}.".replace("'", "&#39;") in page_text(result)
     plain = json.loads(result.to_json())
     assert plain["warnings"] == [text]
     assert plain["shapes"] == [vars(one) | {"problem": one.problem} for one in result.shapes]
-    assert plain["shapes"][0]["problem"] == f"take only {first.distinct} distinct values"
     loaded = bestarm.load_result(store)
     assert (loaded.shapes, loaded.warnings) == (result.shapes, result.warnings)
-    result.to_html(tmp_path / "page.html")
-    assert pair in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.filterwarnings("default")
@@ -274,28 +238,11 @@ def test_a_table_warns_as_a_race_does() -> None:
 
 
 def test_rare_large_differences_are_warned_of_for_the_pair_concerned() -> None:
-    rng = np.random.default_rng(3)
     scores = normal_scores()
-    scores[:, 1] += 40.0 * (rng.random(2000) < 0.02)  # the mean of mid is now the best
+    scores[:, 1] += 40.0 * (np.random.default_rng(3).random(2000) < 0.02)  # the mean of mid is now the best
     result = race(scores, delta=1e-6)
-    wrong = {one.arm for one in result.shapes if one.problem} | {one.against for one in result.shapes if one.problem}
-    assert "mid" in wrong
+    assert any("mid" in (one.arm, one.against) for one in result.shapes if one.problem)
     assert "mid" in result.warnings[0]
-
-
-def test_what_may_not_have_come_up_is_said_where_an_arm_left_early() -> None:
-    result = race(normal_scores() - np.array([0.0, 0.0, -4.0]))
-    first = min(result.eliminations, key=lambda out: out.round)
-    assert first.round < 100
-    rare = max(2, first.round // 3)
-    assert (
-        f"{first.arm} left after {first.round} items: what happens on fewer than one item in {rare} may not have "
-        in (result.verdict)
-    )
-    late = race(normal_scores(), delta=1e-12)
-    assert len(late.eliminations) == 2
-    assert min(out.round for out in late.eliminations) >= 100
-    assert "may not have come up" not in late.verdict
 
 
 TESTS_WITH_BOUNDS: list[dict[str, Any]] = [
@@ -316,18 +263,17 @@ def test_with_bounds_no_shape_is_looked_at_and_coins_are_never_told_to_do_withou
     """Also where their differences hardly use the range."""
     coins = (np.random.default_rng(1).random((600, 3)) < rare).astype(float)
     for result in (race(coins, **options), race_table(coins, arms=ARMS, **options)):
-        assert (result.shapes, result.warnings) == ((), ())
+        assert (result.shapes, result.warnings, result.guarantee.nearly_gaussian) == ((), (), False)
         assert json.loads(result.to_json())["shapes"] == []
-        assert "Warning" not in result.verdict
-        assert "nearly Gaussian" not in result.verdict
-        assert "may not have come up" not in result.verdict
+        for words in ("Warning", "nearly Gaussian", "may not have come up"):
+            assert words not in result.verdict
 
 
-def test_the_negative_control_many_valued_scores_that_hardly_use_the_range_are_told() -> None:
-    scores = 0.5 + 0.001 * normal_scores()
+def test_many_valued_scores_that_hardly_use_the_range_are_told() -> None:
+    """The negative control."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        race(scores, bounds=(0, 1))
+        race(0.5 + 0.001 * normal_scores(), bounds=(0, 1))
     assert "leave them out if the differences are nearly Gaussian" in str(caught[0].message)
 
 
