@@ -1,5 +1,6 @@
 """Values that nobody expects, given to public functions: refused in one sentence that names them."""
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -60,112 +61,69 @@ def told(rewards: Any, n_arms: int = 2) -> None:
     game.tell(rewards)
 
 
+# The call, the type of the error, and what it names: the parameter at fault, its place or its value.
 CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "an arm that holds itself": (
-        lambda: race(arms=["a", holding_itself()]),
-        ValueError,
-        r"^arm 1 holds itself, or is nested more than 100 levels deep: give arms as a mapping, {'name': ..., ...}$",
-    ),
-    "a deep arm": (lambda: race(arms=["a", nested(101)]), ValueError, "^arm 1 holds itself, or is nested more than"),
-    "a deep item": (
-        lambda: race(items=[nested(20_000), 1]),
-        ValueError,
-        "^an item is nested too deeply: give its name or number, and look it up in evaluate$",
-    ),
-    "fewer items than said": (
-        lambda: race(items=Liar([1, 2, 3], 5)),
-        ValueError,
-        "^items must hold as many items as their length says, 5, but there are 3$",
-    ),
-    "more items than said": (
-        lambda: race(items=Liar([1, 2, 3], 2), replace=True),
-        ValueError,
-        "^items must hold as many items as their length says, 2, but there are more$",
-    ),
-    "commands that are no texts": (
-        lambda: commands([["true"], ["false"]]),
-        TypeError,
-        r"^commands must be texts, or a mapping of names to texts or to lists of words, got \['true'\]$",
-    ),
-    "no commands at all": (lambda: commands(5), TypeError, "^commands must be texts, .*, got 5$"),
-    "commands of another length": (
-        lambda: commands(Liar(["true", "true"], 5)),
-        ValueError,
-        "^commands must be different, but 'true' appears more than once$",
-    ),
-    "a word that is no text": (
-        lambda: commands({"a": ["sleep", 5], "b": "true"}),
-        TypeError,
-        "^the command 'a' must be a text or a list of words, got 5$",
-    ),
-    "a command that is a number": (
-        lambda: commands({"a": 5, "b": "true"}),
-        TypeError,
-        "^the command 'a' must be a text or a list of words, got 5$",
-    ),
+    "an arm that holds itself": (lambda: race(arms=["a", holding_itself()]), ValueError, "arm 1 holds itself"),
+    "a deep arm": (lambda: race(arms=["a", nested(101)]), ValueError, "arm 1 holds itself, or is nested"),
+    "a deep item": (lambda: race(items=[nested(20_000), 1]), ValueError, "an item is nested too deeply"),
+    "fewer items than said": (lambda: race(items=Liar([1, 2, 3], 5)), ValueError, "says, 5, but there are 3"),
+    "more items than said": (lambda: race(items=Liar([1, 2, 3], 2), replace=True), ValueError, "says, 2, but there"),
+    "commands that are no texts": (lambda: commands([["true"], ["false"]]), TypeError, "commands must be texts"),
+    "no commands at all": (lambda: commands(5), TypeError, "commands must be texts"),
+    "commands of another length": (lambda: commands(Liar(["true", "true"], 5)), ValueError, "'true' appears more than"),
+    "a word that is no text": (lambda: commands({"a": ["sleep", 5], "b": "true"}), TypeError, "the command 'a' must"),
+    "a command that is a number": (lambda: commands({"a": 5, "b": "true"}), TypeError, "the command 'a' must"),
     "a folder that is no path": (
         lambda: commands(["true", "false"], folder=nested(20_000)),
         TypeError,
-        "^folder must be a path, as text or as a Path, got <list without a text: RecursionError>$",
+        "folder must be a path",
     ),
-    "a table that is no path": (
-        lambda: bestarm.read_table(5),  # type: ignore[arg-type]
-        TypeError,
-        "^path must be a path, as text or as a Path, got 5$",
-    ),
+    "a table that is no path": (lambda: bestarm.read_table(5), TypeError, "path must be a path"),  # type: ignore[arg-type]
     "scores too large": (
         lambda: bestarm.ScoreTable(("a", "b"), ("x",), HUGE),  # type: ignore[arg-type]
         ValueError,
-        r"^scores must lie within ±1e\+150, got a number of more than 100 digits$",
+        "scores must lie within ±1e+150, got a number of more than 100 digits",
     ),
-    "rewards too large": (lambda: told([Fraction(HUGE, 3), 0.5]), ValueError, r"^rewards must lie within ±1e\+150"),
-    "rows too large": (
-        lambda: PairwiseBAI(0.1).start(2).play([[HUGE, 0.5]]),
-        ValueError,
-        r"^rows must lie within ±1e\+150, got \[\[1000",
-    ),
-    "rewards of many arms": (
-        lambda: told([0.5], 300),
-        ValueError,
-        r"^rewards must hold one number for each of the 300 arms asked \(0, 1, 2, .*…, got shape \(1,\)$",
-    ),
+    "rewards too large": (lambda: told([Fraction(HUGE, 3), 0.5]), ValueError, "rewards must lie within ±1e+150"),
+    "rows too large": (lambda: PairwiseBAI(0.1).start(2).play([[HUGE, 0.5]]), ValueError, "rows must lie within"),
+    "rewards of many arms": (lambda: told([0.5], 300), ValueError, "rewards must hold one number for each of the 300"),
     "clusters counted in a byte": (
         lambda: clustered_arms(256, np.uint8(200)),  # type: ignore[arg-type]
         ValueError,
-        "^n_clusters must divide n_arms, got 200 clusters for 256 arms$",
+        "n_clusters must divide n_arms",
     ),
     "a setting that cannot be compared": (
         lambda: race(algorithm=PairwiseBAI(0.1), delta=Decimal("sNaN"), bounds=None),
         ValueError,
-        r"^delta is Decimal\('sNaN'\) here and 0.1 in PairwiseBAI\(0.1\): give it in one place$",
+        "delta",
     ),
     "rows that are none": (
         lambda: Record.of_rows([(1, "x", 2)], np.ma.masked_array([1.0, 2.0], [True, False]), 1),
         ValueError,
-        "^scores must be rows of 4 values, and begin with numbers$",
+        "scores must be rows",
     ),
     "rows of another width": (
         lambda: Record.of_rows([(1, "x")], [], 1),  # type: ignore[list-item]
         ValueError,
-        "^rounds must be rows of 3 values, and begin with numbers$",
+        "rounds must be rows",
     ),
     "rows that have no order": (
         lambda: Record.of_rows([(1, "x", 2), ("2", "x", 2)], [], 1),  # type: ignore[list-item]
         ValueError,
-        "^the number of a round is no whole number, or too large$",
+        "the number of a round is no whole number",
     ),
     "more in flight than any race has": (
         lambda: Record.of_rows([(10**9, "x", 2)], [], 10**9),
         ValueError,
-        "^rounds_in_flight must be a whole number of at most 10,000, got 1000000000$",
+        "rounds_in_flight must be a whole number of at most 10,000",
     ),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_values_that_nobody_expects_are_refused_in_one_sentence(case: str) -> None:
-    call, error, message = CASES[case]
-    with pytest.raises(error, match=message) as caught:
+    call, error, named = CASES[case]
+    with pytest.raises(error, match=re.escape(named)) as caught:
         call()
     assert len(str(caught.value)) < LONGEST
 

@@ -4,16 +4,16 @@ import io
 import json
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from bestarm import load_result
-from bestarm.cli import app
+from conftest import Cli
 
 MODULE = """
 from pathlib import Path
@@ -24,25 +24,22 @@ def score(arm, item):
 RUN = ["run", "strange:score", "--arms", "low,high", "--items", "items.txt", "--bounds", "0,1", "--quiet"]
 PROGRAMS = ["commands", "true", "true {item}", "--quiet"]
 BEGIN = ["--store", "race.sqlite", "--max-evaluations", "8"]
+Begin = Callable[[list[str]], None]
 RESUME = ["resume", "race.sqlite", "--max-evaluations", "300", "--quiet"]
 
 
-@pytest.fixture(autouse=True, name="folder")
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a module and items, in which races are begun."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    Path("strange.py").write_text(MODULE)
-    Path("items.txt").write_text("\n".join(f"item {k}" for k in range(200)))
-    yield tmp_path
-    sys.modules.pop("strange", None)
+@pytest.fixture
+def begin(cli: Cli, folder: Path) -> Begin:
+    """Begin a race, and forget the module that it has imported."""
+    (folder / "strange.py").write_text(MODULE)
+    (folder / "items.txt").write_text("\n".join(f"item {k}" for k in range(200)))
 
+    def run(words: list[str]) -> None:
+        assert cli(*words, *BEGIN).exit_code == 3
+        sys.modules.pop("strange", None)
+        Path("imported").unlink(missing_ok=True)
 
-def begin(words: list[str]) -> None:
-    """Begin a race and forget the module that it has imported."""
-    assert CliRunner().invoke(app, [*words, *BEGIN]).exit_code == 3
-    sys.modules.pop("strange", None)
-    Path("imported").unlink(missing_ok=True)
+    return run
 
 
 def execute(statement: str, *values: str) -> None:
@@ -58,10 +55,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def answered(answer: str, monkeypatch: pytest.MonkeyPatch) -> Result:
-    """How `bestarm resume` ends at a terminal where somebody types this."""
-    monkeypatch.setattr("bestarm.cli.saved.sys", type("Sys", (), {"stdin": Terminal(answer)}))
-    return CliRunner().invoke(app, RESUME)
+@pytest.fixture
+def answered(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """How `bestarm resume` ends at a terminal where somebody types an answer."""
+
+    def run(answer: str) -> Result:
+        monkeypatch.setattr("bestarm.cli.saved.sys", type("Sys", (), {"stdin": Terminal(answer)}))
+        return cli(*RESUME)
+
+    return run
 
 
 def assert_nothing_was_run(ended: Result) -> None:
@@ -70,37 +72,39 @@ def assert_nothing_was_run(ended: Result) -> None:
     assert load_result("race.sqlite").n_evaluations == 8
 
 
-def test_without_a_terminal_it_is_refused_in_one_line_that_says_what_would_be_run(folder: Path) -> None:
+def test_without_a_terminal_it_is_refused_in_one_line_that_says_what_would_be_run(
+    begin: Begin, cli: Cli, folder: Path
+) -> None:
     begin(RUN)
-    ended = CliRunner().invoke(app, RESUME)
+    ended = cli(*RESUME)
     assert_nothing_was_run(ended)
     (line,) = ended.stderr.splitlines()
     assert "--yes" in line
     assert all(word in line for word in ("race.sqlite", "'score'", str(folder / "strange.py"), "items.txt", "'low'"))
 
 
-def test_yes_runs_it_and_so_does_the_call_that_began_the_race() -> None:
+def test_yes_runs_it_and_so_does_the_call_that_began_the_race(begin: Begin, cli: Cli) -> None:
     begin(RUN)
-    ended = CliRunner().invoke(app, [*RESUME, "--yes"])
+    ended = cli(*RESUME, "--yes")
     assert (ended.exit_code, ended.stderr) == (0, "")
     begun = load_result("race.sqlite").n_evaluations
-    again = CliRunner().invoke(app, [*RUN, "--store", "race.sqlite"])
+    again = cli(*RUN, "--store", "race.sqlite")
     assert (again.exit_code, again.stderr) == (0, "")
     assert load_result("race.sqlite").n_evaluations == begun > 8
 
 
 @pytest.mark.parametrize("answer", ["", "\n", "n\n", "no\n", "yesterday\n"])
-def test_anything_but_yes_runs_nothing(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anything_but_yes_runs_nothing(begin: Begin, answered: Cli, answer: str) -> None:
     begin(RUN)
-    ended = answered(answer, monkeypatch)
+    ended = answered(answer)
     assert_nothing_was_run(ended)
     assert ended.stderr.splitlines()[-2:] == ["Run this? [y/N]", "error: nothing was run"]
 
 
 @pytest.mark.parametrize("answer", ["y\n", "Yes\n"])
-def test_the_question_says_what_is_run(answer: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_question_says_what_is_run(begin: Begin, answered: Cli, answer: str, folder: Path) -> None:
     begin(RUN)
-    ended = answered(answer, monkeypatch)
+    ended = answered(answer)
     assert ended.exit_code == 0
     assert Path("imported").exists()
     assert ended.stderr.splitlines() == [
@@ -113,10 +117,10 @@ def test_the_question_says_what_is_run(answer: str, folder: Path, monkeypatch: p
     ]
 
 
-def test_commands_are_shown_with_what_a_terminal_would_hide(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_are_shown_with_what_a_terminal_would_hide(begin: Begin, answered: Cli, folder: Path) -> None:
     begin(PROGRAMS)
     execute("UPDATE arms SET name = ? WHERE arm = 1", "touch mark \x1b[2K\r\u202etrue")
-    ended = answered("n\n", monkeypatch)
+    ended = answered("n\n")
     assert ended.exit_code == 2
     assert ended.stderr.splitlines()[1:4] == [
         "- the program 'true'",
@@ -126,10 +130,10 @@ def test_commands_are_shown_with_what_a_terminal_would_hide(folder: Path, monkey
     assert not Path("mark").exists()
 
 
-def test_what_is_too_long_to_be_shown_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_long_to_be_shown_is_not_asked_about(begin: Begin, answered: Cli) -> None:
     begin(PROGRAMS)
     execute("UPDATE arms SET name = ? WHERE arm = 1", "touch mark " + "x" * 2000)
-    ended = answered("y\n", monkeypatch)
+    ended = answered("y\n")
     assert ended.exit_code == 2
     assert "Run this?" not in ended.stderr
     assert "--yes" in ended.stderr
@@ -151,10 +155,10 @@ def test_what_is_too_long_to_be_shown_is_not_asked_about(monkeypatch: pytest.Mon
         {"kind": ["function"]},
     ],
 )
-def test_an_origin_that_no_race_has_is_refused(source: dict[str, Any]) -> None:
+def test_an_origin_that_no_race_has_is_refused(begin: Begin, cli: Cli, source: dict[str, Any]) -> None:
     begin(RUN)
     execute("UPDATE settings SET value = ? WHERE name = 'source'", json.dumps(source))
-    ended = CliRunner().invoke(app, [*RESUME, "--yes"])
+    ended = cli(*RESUME, "--yes")
     assert_nothing_was_run(ended)
     assert len(ended.stderr.splitlines()) == 1
 
@@ -170,7 +174,7 @@ def test_an_origin_that_no_race_has_is_refused(source: dict[str, Any]) -> None:
     ],
 )
 def test_a_module_is_found_without_importing_it_or_what_is_around_it(
-    module: str, place: str | None, folder: Path
+    begin: Begin, cli: Cli, module: str, place: str | None, folder: Path
 ) -> None:
     (folder / "outer").mkdir()
     for name in ("__init__", "inner"):
@@ -178,6 +182,6 @@ def test_a_module_is_found_without_importing_it_or_what_is_around_it(
     begin(RUN)
     source = {"kind": "function", "function": f"{module}:score", "items": None, "folder": str(folder)}
     execute("UPDATE settings SET value = ? WHERE name = 'source'", json.dumps(source))
-    ended = CliRunner().invoke(app, RESUME)
+    ended = cli(*RESUME)
     assert_nothing_was_run(ended)
     assert f"imported from {'wherever Python finds it' if place is None else repr(str(folder / place))}" in ended.stderr

@@ -18,10 +18,6 @@ from bestarm.testing import (
     check_algorithm,
     check_comparison,
 )
-from bestarm.testing import games as p
-from bestarm.testing import statements as c
-from bestarm.testing import statements as r
-from bestarm.testing import statements as s
 from own_games import Playing
 from subjects import COMPARISONS, KINDS, SUBJECTS, Subject
 
@@ -36,7 +32,8 @@ ALL = SUBJECTS | OWN
 
 
 # Orders and ends are many: these are looked at in more games than the others.
-MORE_GAMES = {p.arms_have_no_order: 6, p.rows_after_the_end_are_left: 6}
+MORE_GAMES = {"arms_have_no_order": 6, "rows_after_the_end_are_left": 6}
+PROMISES: dict[str, Any] = {one.__name__: one for one in (*ALGORITHM_PROPERTIES, *COMPARISON_PROPERTIES)}
 
 
 def named(function: Any) -> str:
@@ -46,7 +43,9 @@ def named(function: Any) -> str:
 @pytest.mark.parametrize("subject", ALL)
 @pytest.mark.parametrize("promise", ALGORITHM_PROPERTIES, ids=named)
 def test_algorithms_keep_their_promises(promise: Any, subject: str) -> None:
-    check_algorithm(ALL[subject].algorithm, [promise], n_games=MORE_GAMES.get(promise, 2), **ALL[subject].options)
+    check_algorithm(
+        ALL[subject].algorithm, [promise], n_games=MORE_GAMES.get(named(promise), 2), **ALL[subject].options
+    )
 
 
 @pytest.mark.parametrize("name", [*COMPARISONS, "an own one"])
@@ -94,63 +93,67 @@ def test_games_of_the_kit_end_in_many_ways(subject: str) -> None:
 
 # --- what the kit finds -----------------------------------------------------------------------------------------------
 
-BROKEN: list[tuple[Any, Algorithm, dict[str, Any]]] = [
-    (p.telling_is_playing, Playing(own_games.DropsTheFirstRow), {}),
-    (p.blocks_of_any_size_are_the_same, Playing(own_games.LooksAtTheEndOfABlock), {}),
-    (p.the_same_rows_are_the_same_game, Playing(own_games.ThrowsDice), {}),
-    (p.games_share_nothing, Playing(own_games.SharesItsSums), {}),
-    (p.arms_have_no_order, Playing(own_games.PrefersTheFirst), {}),
-    (p.columns_not_asked_are_not_read, Playing(own_games.ReadsEverything), {}),
-    (p.rows_after_the_end_are_left, Playing(own_games.ReadsOn), {}),
-    (p.every_query_counts_once, Playing(own_games.CountsTwice), {}),
-    (p.arms_are_candidates_or_beaten, Playing(own_games.OutAndIn), {}),
-    (p.eliminations_say_when_and_by_whom, Playing(own_games.BeatenByItself), {}),
-    (p.sets_shrink_where_they_should, Playing(own_games.ComesBack), {}),
-    (p.asking_changes_nothing, Playing(own_games.AsksAnew), {}),
-    (p.the_reference_agrees, Playing(own_games.FarBehind), {"reference": lambda rows: []}),
-    (r.refused_rewards_change_nothing, Playing(own_games.LearnsFromRefusals), {}),
-    (r.refused_rows_change_nothing, Playing(own_games.LearnsFromRefusedRows), {}),
-    (r.calls_out_of_turn_are_refused, Playing(own_games.AnswersAfterTheEnd), {}),
-    (r.one_arm_is_no_game, own_games.OneArm(), {}),
-    (r.rounds_ahead_are_taken_where_they_can_be, Playing(own_games.ClaimsToWorkAhead), {}),
-    (r.rounds_of_no_arms_are_refused, Playing(own_games.TakesAnything), {}),
-    (r.the_next_round_is_not_guessed, Playing(own_games.GuessesTheNextRound), {}),
-    (r.arms_are_disqualified_or_it_says_why_not, Playing(own_games.DisqualifiesInName), {}),
-    (s.bounds_on_leads_agree, Playing(own_games.KnowsSomeLeads), {}),
-    (s.bounds_on_leads_agree, Playing(own_games.KnowsTooMuch), {}),
-    (s.the_guarantee_is_stated, Playing(own_games.PromisesNoSentence), {}),
-    (s.settings_are_values, own_games.Unhashable(), {}),
-    (s.settings_fit_into_a_race_file, own_games.NotPlain(), {}),
+BROKEN: list[tuple[str, Algorithm, dict[str, Any]]] = [
+    ("telling_is_playing", Playing(own_games.DropsTheFirstRow), {}),
+    ("blocks_of_any_size_are_the_same", Playing(own_games.LooksAtTheEndOfABlock), {}),
+    ("the_same_rows_are_the_same_game", Playing(own_games.ThrowsDice), {}),
+    ("games_share_nothing", Playing(own_games.SharesItsSums), {}),
+    ("arms_have_no_order", Playing(own_games.PrefersTheFirst), {}),
+    ("columns_not_asked_are_not_read", Playing(own_games.ReadsEverything), {}),
+    ("rows_after_the_end_are_left", Playing(own_games.ReadsOn), {}),
+    ("every_query_counts_once", Playing(own_games.CountsTwice), {}),
+    ("arms_are_candidates_or_beaten", Playing(own_games.OutAndIn), {}),
+    ("eliminations_say_when_and_by_whom", Playing(own_games.BeatenByItself), {}),
+    ("sets_shrink_where_they_should", Playing(own_games.ComesBack), {}),
+    ("asking_changes_nothing", Playing(own_games.AsksAnew), {}),
+    ("the_reference_agrees", Playing(own_games.FarBehind), {"reference": lambda rows: []}),
+    ("refused_rewards_change_nothing", Playing(own_games.LearnsFromRefusals), {}),
+    ("refused_rows_change_nothing", Playing(own_games.LearnsFromRefusedRows), {}),
+    ("calls_out_of_turn_are_refused", Playing(own_games.AnswersAfterTheEnd), {}),
+    ("one_arm_is_no_game", own_games.OneArm(), {}),
+    ("rounds_ahead_are_taken_where_they_can_be", Playing(own_games.ClaimsToWorkAhead), {}),
+    ("rounds_of_no_arms_are_refused", Playing(own_games.TakesAnything), {}),
+    ("the_next_round_is_not_guessed", Playing(own_games.GuessesTheNextRound), {}),
+    ("arms_are_disqualified_or_it_says_why_not", Playing(own_games.DisqualifiesInName), {}),
+    ("bounds_on_leads_agree", Playing(own_games.KnowsSomeLeads), {}),
+    ("bounds_on_leads_agree", Playing(own_games.KnowsTooMuch), {}),
+    ("the_guarantee_is_stated", Playing(own_games.PromisesNoSentence), {}),
+    ("settings_are_values", own_games.Unhashable(), {}),
+    ("settings_fit_into_a_race_file", own_games.NotPlain(), {}),
 ]
-BROKEN_COMPARISONS: list[tuple[Any, Comparison]] = [
-    (c.comparisons_say_what_they_are, own_games.Silent()),
-    (c.comparisons_adapt_to_a_race, own_games.Stubborn()),
-    (c.comparisons_are_values, own_games.Nameless()),
-    (c.boundaries_are_numbers, own_games.Undefined()),
-    (c.boundaries_only_shrink, own_games.Growing()),
-    (c.boundaries_do_not_depend_on_their_company, own_games.Sociable()),
+BROKEN_COMPARISONS: list[tuple[str, Comparison]] = [
+    ("comparisons_say_what_they_are", own_games.Silent()),
+    ("comparisons_adapt_to_a_race", own_games.Stubborn()),
+    ("comparisons_are_values", own_games.Nameless()),
+    ("boundaries_are_numbers", own_games.Undefined()),
+    ("boundaries_only_shrink", own_games.Growing()),
+    ("boundaries_do_not_depend_on_their_company", own_games.Sociable()),
 ]
 
 
-@pytest.mark.parametrize(("promise", "algorithm", "options"), BROKEN, ids=lambda one: getattr(one, "__name__", ""))
-def test_a_broken_promise_is_found(promise: Any, algorithm: Algorithm, options: dict[str, Any]) -> None:
-    with pytest.raises(ConformanceError, match=rf"(?s)^{promise.__name__}: .* arms, game \d+\]$"):
-        check_algorithm(algorithm, [promise], **options)
+@pytest.mark.parametrize(
+    ("promise", "algorithm", "options"), BROKEN, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_a_broken_promise_is_found(promise: str, algorithm: Algorithm, options: dict[str, Any]) -> None:
+    with pytest.raises(ConformanceError, match=rf"(?s)^{promise}: .* arms, game \d+\]$"):
+        check_algorithm(algorithm, [PROMISES[promise]], **options)
     with pytest.raises(ConformanceError):
         check_algorithm(algorithm, **options)
 
 
-@pytest.mark.parametrize(("promise", "comparison"), BROKEN_COMPARISONS, ids=lambda one: getattr(one, "__name__", ""))
-def test_a_broken_promise_of_a_comparison_is_found(promise: Any, comparison: Comparison) -> None:
-    with pytest.raises(ConformanceError, match=rf"^{promise.__name__}: .*{type(comparison).__name__}\("):
-        check_comparison(comparison, [promise], algorithm_properties=())
+@pytest.mark.parametrize(
+    ("promise", "comparison"), BROKEN_COMPARISONS, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_a_broken_promise_of_a_comparison_is_found(promise: str, comparison: Comparison) -> None:
+    with pytest.raises(ConformanceError, match=rf"^{promise}: .*{type(comparison).__name__}\("):
+        check_comparison(comparison, [PROMISES[promise]], algorithm_properties=())
     with pytest.raises(ConformanceError):
         check_comparison(comparison, n_arms=(3,))
 
 
 def test_every_promise_has_one_who_breaks_it() -> None:
-    assert {promise for promise, _, _ in BROKEN} == set(ALGORITHM_PROPERTIES)
-    assert {promise for promise, _ in BROKEN_COMPARISONS} == set(COMPARISON_PROPERTIES)
+    assert {promise for promise, _, _ in BROKEN} == set(map(named, ALGORITHM_PROPERTIES))
+    assert {promise for promise, _ in BROKEN_COMPARISONS} == set(map(named, COMPARISON_PROPERTIES))
 
 
 def test_a_whole_check_is_quiet() -> None:

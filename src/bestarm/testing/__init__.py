@@ -26,8 +26,8 @@ import numpy as np
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Comparison
 from bestarm.errors import AssumptionWarning
-from bestarm.testing import games, statements
-from bestarm.testing.games import ConformanceError, MakeRows, Reference, Relabel, Trial, in_range
+from bestarm.testing import comparisons, games
+from bestarm.testing.games import ConformanceError, MakeRows, Reference, Relabel, Trial, random_rewards
 
 __all__ = [
     "ALGORITHM_PROPERTIES",
@@ -57,26 +57,26 @@ ALGORITHM_PROPERTIES: tuple[Property, ...] = (
     games.sets_shrink_where_they_should,
     games.asking_changes_nothing,
     games.the_reference_agrees,
-    statements.refused_rewards_change_nothing,
-    statements.refused_rows_change_nothing,
-    statements.calls_out_of_turn_are_refused,
-    statements.one_arm_is_no_game,
-    statements.rounds_ahead_are_taken_where_they_can_be,
-    statements.rounds_of_no_arms_are_refused,
-    statements.the_next_round_is_not_guessed,
-    statements.arms_are_disqualified_or_it_says_why_not,
-    statements.bounds_on_leads_agree,
-    statements.the_guarantee_is_stated,
-    statements.settings_are_values,
-    statements.settings_fit_into_a_race_file,
+    games.refused_rewards_change_nothing,
+    games.refused_rows_change_nothing,
+    games.calls_out_of_turn_are_refused,
+    games.one_arm_is_no_game,
+    games.rounds_ahead_are_taken_where_they_can_be,
+    games.rounds_of_no_arms_are_refused,
+    games.the_next_round_is_not_guessed,
+    games.arms_are_disqualified_or_it_says_why_not,
+    games.bounds_on_leads_agree,
+    games.the_guarantee_is_stated,
+    games.settings_are_values,
+    games.settings_fit_into_a_race_file,
 )
 COMPARISON_PROPERTIES: tuple[ComparisonProperty, ...] = (
-    statements.comparisons_say_what_they_are,
-    statements.comparisons_adapt_to_a_race,
-    statements.comparisons_are_values,
-    statements.boundaries_are_numbers,
-    statements.boundaries_only_shrink,
-    statements.boundaries_do_not_depend_on_their_company,
+    comparisons.comparisons_say_what_they_are,
+    comparisons.comparisons_adapt_to_a_race,
+    comparisons.comparisons_are_values,
+    comparisons.boundaries_are_numbers,
+    comparisons.boundaries_only_shrink,
+    comparisons.boundaries_do_not_depend_on_their_company,
 )
 
 
@@ -113,7 +113,7 @@ def check_algorithm(
     """
     for K in n_arms:
         for number in range(n_games):
-            make = rewards or in_range(algorithm.start(K).bounds, clear=number % 2 == 0)
+            make = rewards or random_rewards(algorithm.start(K).bounds, clear=number % 2 == 0)
             rows = make(np.random.default_rng([SEED, K, number]), n_rounds, K)
             trial = Trial(algorithm, rows, SEED, relabel, reference)
             where = f"{algorithm!r}, {K} arms, game {number}"

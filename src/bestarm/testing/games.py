@@ -1,8 +1,11 @@
-"""Promises about how games are played."""
+"""Promises of algorithms: how their games are played, what they refuse and what they say."""
 
+import copy
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game, Reason
 from bestarm.errors import BestarmError
+from bestarm.record.settings import decode, encode
 
 Rows = NDArray[np.float64]
 MakeRows = Callable[[np.random.Generator, int, int], Rows]
@@ -87,13 +91,13 @@ def require(kept: object, seen: str) -> None:
         raise ConformanceError(seen)
 
 
-def same(game: Game, expected: dict[str, Any], when: str) -> None:
+def require_same(game: Game, expected: dict[str, Any], when: str) -> None:
     """Require this outcome to the last digit: a printed number has all of them, and one NaN is as another."""
     for name, value in outcome(game).items():
         require(repr(value) == repr(expected[name]), f"{when} {name} is {value!r} instead of {expected[name]!r}")
 
 
-def refused(what: str, call: Callable[[], object], error: type[Exception] = ValueError) -> None:
+def require_refused(what: str, call: Callable[[], object], error: type[Exception] = ValueError) -> None:
     """Require that a call raises this error."""
     try:
         call()
@@ -102,7 +106,7 @@ def refused(what: str, call: Callable[[], object], error: type[Exception] = Valu
     raise ConformanceError(f"{what} is not refused")
 
 
-def in_range(bounds: tuple[float, float] | None, clear: bool) -> MakeRows:
+def random_rewards(bounds: tuple[float, float] | None, clear: bool) -> MakeRows:
     """Rewards within the bounds, if there are any: one arm far ahead of all others, or arms close to each other."""
     low, high = bounds or (0.0, 1.0)
 
@@ -116,6 +120,30 @@ def in_range(bounds: tuple[float, float] | None, clear: bool) -> MakeRows:
     return make
 
 
+def check_assumption(text: object) -> None:
+    """It completes "This assumes that ...", so it is some words without a full stop."""
+    words = isinstance(text, str) and len(text.split()) > 1 and not text.startswith("It assumes") and text[-1] != "."
+    require(words, f'the assumption is {text!r}: it should complete the sentence "This assumes that ..."')
+
+
+def check_value(settings: Any) -> None:
+    """Refuse settings that are not a value: equal to their copies, hashable, printable, and frozen."""
+    import pickle
+
+    pickled = pickle.loads(pickle.dumps(settings))  # noqa: S301 - it loads what it made; no file is ever unpickled
+    ways = {"pickled": pickled, "copied": copy.copy(settings), "deeply copied": copy.deepcopy(settings)}
+    for way, other in ways.items():
+        require(other == settings, f"{way}, {settings!r} is {other!r}")
+        require(hash(other) == hash(settings), f"{way}, {settings!r} has another hash")
+        require(repr(other) == repr(settings), f"{way}, {settings!r} is printed as {other!r}")
+    if is_dataclass(settings) and fields(settings):
+        name = fields(settings)[0].name
+        require_refused(f"a change of {name}", lambda: setattr(settings, name, getattr(settings, name)), AttributeError)
+
+
+# --- how games are played ---------------------------------------------------------------------------------------------
+
+
 REASONS = (None, Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
 REASON_TEXTS = ", ".join(map(repr, map(str, REASONS[1:])))
 
@@ -125,7 +153,7 @@ def telling_is_playing(trial: Trial) -> None:
     game = trial.start()
     rounds = sum(1 for _ in trial.tell(game))
     require(rounds == game.n_rounds, f"{rounds} rounds were told, {game.n_rounds} are counted")
-    same(game, outcome(trial.played()), "told row by row and not played,")
+    require_same(game, outcome(trial.played()), "told row by row and not played,")
 
 
 def blocks_of_any_size_are_the_same(trial: Trial) -> None:
@@ -135,12 +163,12 @@ def blocks_of_any_size_are_the_same(trial: Trial) -> None:
         game = trial.start()
         while not game.finished and game.n_rounds < len(trial.rows):
             game.play(trial.rows[game.n_rounds :][:size])
-        same(game, expected, f"played in blocks of {size},")
+        require_same(game, expected, f"played in blocks of {size},")
 
 
 def the_same_rows_are_the_same_game(trial: Trial) -> None:
     """Nothing but the rewards decides: no clock, no dice of its own that are not seeded."""
-    same(trial.played(), outcome(trial.played()), "played once more,")
+    require_same(trial.played(), outcome(trial.played()), "played once more,")
 
 
 def games_share_nothing(trial: Trial) -> None:
@@ -153,7 +181,7 @@ def games_share_nothing(trial: Trial) -> None:
             if not game.finished:
                 game.play(rows[start : start + 5])
     for game, expected in zip(games, alone, strict=True):
-        same(game, expected, "beside another game")
+        require_same(game, expected, "beside another game")
 
 
 def arms_have_no_order(trial: Trial) -> None:
@@ -183,7 +211,7 @@ def columns_not_asked_are_not_read(trial: Trial) -> None:
         game, rows = trial.start(), np.full_like(trial.rows, value)
         for t, asked in enumerate(trial.tell(game)):
             rows[t, asked] = trial.rows[t, asked]
-        same(trial.played(rows), expected, f"with {value} in all columns that were not asked")
+        require_same(trial.played(rows), expected, f"with {value} in all columns that were not asked")
 
 
 def rows_after_the_end_are_left(trial: Trial) -> None:
@@ -194,7 +222,7 @@ def rows_after_the_end_are_left(trial: Trial) -> None:
     require(game.finished or used == len(trial.rows), f"play left rows of a game that goes on: it used {used}")
     other_end = np.concatenate([trial.rows[:used], trial.rows[used:, ::-1]])
     for rows in (trial.rows[:used], other_end):
-        same(trial.played(rows), outcome(game), "with other rows after the end")
+        require_same(trial.played(rows), outcome(game), "with other rows after the end")
 
 
 def every_query_counts_once(trial: Trial) -> None:
@@ -271,7 +299,7 @@ def sets_shrink_where_they_should(trial: Trial) -> None:
 
 
 def asking_changes_nothing(trial: Trial) -> None:
-    """The same arms until they are told; the caller may do with the array what it likes."""
+    """Arms are asked again until they are told; the caller may change the array that it got."""
     game, untouched = trial.midway(), trial.midway()
     if game.finished:
         return
@@ -280,10 +308,10 @@ def asking_changes_nothing(trial: Trial) -> None:
     asked[:] = -1
     for again in (game.ask().tolist(), game.next_arms().tolist()):
         require(again == expected, f"asked once more, the arms are {again} instead of {expected}")
-    same(game, before, "after a question")
+    require_same(game, before, "after a question")
     rest = trial.rows[game.n_rounds :]
     require(game.play(rest) == untouched.play(rest), "a game goes on differently after a question")
-    same(game, outcome(untouched), "played on after a question,")
+    require_same(game, outcome(untouched), "played on after a question,")
 
 
 def the_reference_agrees(trial: Trial) -> None:
@@ -292,3 +320,230 @@ def the_reference_agrees(trial: Trial) -> None:
         seen = [(one.arm, one.round) for one in trial.played().eliminations]
         expected = [(int(arm), int(t)) for arm, t in trial.reference(trial.rows)]
         require(seen == expected, f"(arm, round) of eliminations are {seen}, those of the reference {expected}")
+
+
+# --- what they refuse -------------------------------------------------------------------------------------------------
+
+
+NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
+
+
+def _bad_values(game: Game) -> list[float]:
+    """What no reward can be."""
+    outside = [] if game.bounds is None else np.nextafter(game.bounds, (-np.inf, np.inf)).tolist()
+    return [*NUMBERLESS, *outside]
+
+
+def _bad_rewards(game: Game, good: Rows) -> Iterator[tuple[str, Any]]:
+    """What must not be told in the place of these rewards."""
+    yield from {"too few": good[:-1], "too many": np.append(good, good[0]), "nothing": []}.items()
+    yield from {"a row of a table": good[None, :], "a column": good[:, None], "one number": float(good[0])}.items()
+    for value in _bad_values(game):
+        for place in (0, good.size - 1):
+            broken = good.copy()
+            broken[place] = value
+            yield f"{value!r} in place {place}", broken
+
+
+def refused_rewards_change_nothing(trial: Trial) -> None:
+    """Rewards that are not finite, out of bounds, or not one per arm asked; the arms stay asked."""
+    game = trial.midway()
+    if game.finished:
+        return
+    before, asked = outcome(game), game.ask()
+    good = trial.rows[game.n_rounds, asked]
+    for what, bad in _bad_rewards(game, good):
+        require_refused(f"tell with {what}", partial(game.tell, bad))
+        require_same(game, before, f"after a refusal of {what}")
+        require(np.array_equal(game.next_arms(), asked), f"after {what} the next arms are no longer {asked}")
+    game.tell(good)  # without a new question
+    trial.finish(game)
+    require_same(game, outcome(trial.finish(trial.midway())), "at the end, after refusals,")
+
+
+def refused_rows_change_nothing(trial: Trial) -> None:
+    """Rows with a bad number or a wrong shape are refused; an empty block changes nothing."""
+    game = trial.midway()
+    if game.finished:
+        return
+    before, rows = outcome(game), trial.rows[-5:]
+    shapes: dict[str, Rows] = {"a column too few": rows[:, :-1], "one row": rows[0], "a third axis": rows[None]}
+    for value in _bad_values(game):
+        broken = rows.copy()
+        broken[3, game.ask()[-1]] = value
+        shapes[f"{value!r} in a later row"] = broken
+    for what, bad in shapes.items():
+        require_refused(f"play with {what}", partial(game.play, bad))
+        require_same(game, before, f"after a refusal of {what}")
+    require(game.play(rows[:0]) == 0, "play uses rows where there are none")
+    require_same(game, before, "after no rows")
+    trial.finish(game)
+    require_same(game, outcome(trial.finish(trial.midway())), "at the end, after refusals,")
+
+
+def calls_out_of_turn_are_refused(trial: Trial) -> None:
+    """Nothing can be told before it is asked, nobody leads before the first round, and an end is an end."""
+    game, row = trial.start(), trial.rows[0]
+    before = outcome(game)
+    require_refused("tell before ask", partial(game.tell, row), RuntimeError)
+    require_refused("the best arm before the first round", lambda: game.best, RuntimeError)
+    require_same(game, before, "after calls out of turn")
+    game.tell(row[game.ask()])
+    if not game.finished:
+        require_refused("a second tell", partial(game.tell, row[: game.next_arms().size]), RuntimeError)
+    game = trial.played()
+    if game.finished:
+        end = outcome(game)
+        require_refused("ask after the end", game.ask, RuntimeError)
+        require_refused("tell after the end", partial(game.tell, row), RuntimeError)
+        require_refused("play after the end", partial(game.play, trial.rows), RuntimeError)
+        require_refused("a disqualification after the end", partial(game.disqualify, game.best), RuntimeError)
+        require_same(game, end, "after the end")
+
+
+def one_arm_is_no_game(trial: Trial) -> None:
+    """There are at least two arms, and a whole number of them."""
+    numbers: list[Any] = [1, 0, -3, 2.5, True]
+    for n_arms in numbers:
+        require_refused(f"a game of {n_arms!r} arms", partial(trial.algorithm.start, n_arms))
+
+
+def rounds_ahead_are_taken_where_they_can_be(trial: Trial) -> None:
+    """A game that `works_ahead` takes rounds that were asked before others were told; all take what they ask for."""
+    game, other = trial.midway(), trial.midway()
+    if game.finished:
+        return
+    free = game.works_ahead and not game.shrinks
+    asked, row, n_queries = game.next_arms(), trial.rows[game.n_rounds], game.n_queries
+    arms = np.arange(trial.n_arms) if free else asked
+    game.tell(row[arms], arms.tolist())
+    require(game.n_queries == n_queries + arms.size, f"{game.n_queries} queries, and {n_queries} before {arms}")
+    if free:
+        other.tell(row[arms[::-1]], arms[::-1].tolist())
+        require_same(other, outcome(game), "told in another order of arms")
+    if free and not game.finished:
+        game.tell(row[asked], asked.tolist())
+    trial.finish(game)
+
+
+def rounds_of_no_arms_are_refused(trial: Trial) -> None:
+    """A round with a repeated or unknown arm is refused, and asks for nothing new."""
+    game = trial.midway()
+    if game.finished:
+        return
+    before, asked = outcome(game), game.next_arms()
+    bad = {"an arm twice": [*asked.tolist(), int(asked[0])], "no arms": [], "arm K": [trial.n_arms], "arm -1": [-1]}
+    for what, arms in bad.items():
+        require_refused(f"tell of {what}", partial(game.tell, trial.rows[0, np.zeros(len(arms), dtype=int)], arms))
+        require_same(game, before, f"after a refusal of {what}")
+    require_refused("tell after a refusal, but before ask,", partial(game.tell, trial.rows[0, asked]), RuntimeError)
+
+
+def the_next_round_is_not_guessed(trial: Trial) -> None:
+    """A game that does not work ahead, or whose sets only shrink, refuses other arms than those it asks for."""
+    game = trial.midway()
+    if game.finished or (game.works_ahead and not game.shrinks):
+        return
+    before, asked = outcome(game), set(game.ask().tolist())
+    wrong = sorted(set(range(trial.n_arms)) - asked) or sorted(asked)[1:]
+    require_refused(f"tell of {wrong}, not of {asked}", partial(game.tell, trial.rows[0, wrong], wrong))
+    require_same(game, before, "after a refusal of other arms")
+
+
+def arms_are_disqualified_or_it_says_why_not(trial: Trial) -> None:
+    """Where `no_disqualification` is None an arm can be taken out and stays out; elsewhere the call is refused."""
+    game = trial.midway()
+    if game.finished:
+        return
+    before, arm = outcome(game), game.candidates[0]
+    require_refused("the disqualification of an arm that is not there", partial(game.disqualify, trial.n_arms))
+    if game.no_disqualification is not None and arm in game.next_arms():
+        require_refused(f"a disqualification ({game.no_disqualification})", partial(game.disqualify, arm), TypeError)
+    require_same(game, before, "after a disqualification that was refused")
+    tell = partial(game.tell, trial.rows[0, game.next_arms()])
+    require_refused("tell after a disqualification that was refused, but before ask,", tell, RuntimeError)
+    if game.no_disqualification is not None:
+        return
+    game.disqualify(arm)
+    for asked in trial.tell(game):
+        require(arm not in asked, f"arm {arm} is asked after it was disqualified")
+    out = {one.arm for one in game.eliminations}
+    require(arm not in out | set(game.candidates), f"arm {arm} was disqualified, and is in {out} or {game.candidates}")
+    require(out | set(game.candidates) | {arm} == set(range(trial.n_arms)), f"{out} are out, {game.candidates} stay")
+
+
+# --- what they say ----------------------------------------------------------------------------------------------------
+
+
+def _check_bounds_on_leads(game: Game) -> None:
+    """The promise for a game as it stands."""
+    pairs = [(a, b) for a in range(game.n_arms) for b in range(game.n_arms) if a != b]
+    single = {pair: game.lead_bound(*pair) for pair in pairs}
+    together = {pair: game.lead_bound(*pair, simultaneous=True) for pair in pairs}
+    intervals, regret = game.intervals(), game.regret_bound
+    known = {bound is not None for bound in (*single.values(), *together.values(), intervals)}
+    known |= {game.lead(*pair) is not None for pair in pairs}
+    known |= {regret is not None} if len(game.candidates) > 1 else set()
+    require(len(known) == 1, f"after {game.n_rounds} rounds some bounds on leads are None and some are not")
+    if intervals is None or regret is None:
+        return
+    require(regret >= 0, f"the regret bound is {regret}")
+    require(np.all(intervals.low <= intervals.high), f"intervals are from {intervals.low} to {intervals.high}")
+    for (a, b), bound in single.items():
+        _, low, high = game.lead(a, b) or (math.nan, math.nan, math.nan)
+        require(low == bound and low <= high, f"the lead of {a} over {b} is from {low} to {high}, its bound {bound}")
+        low, alone = intervals.low[a, b], together[a, b]
+        require(low == alone, f"the interval of {a} over {b} begins at {low}, the simultaneous bound is {alone}")
+
+
+def bounds_on_leads_agree(trial: Trial) -> None:
+    """`lead_bound`, `lead`, `intervals`, `regret_bound`: all or none, from below to above, the same numbers."""
+    for game in (trial.played(trial.rows[:1]), trial.midway(), trial.played()):
+        if game.n_rounds > 0:
+            _check_bounds_on_leads(game)
+
+
+def the_guarantee_is_stated(trial: Trial) -> None:
+    """The game states what it assumes, and what its settings promise."""
+    promise = trial.start().guarantee
+    if not math.isnan(promise.delta):
+        check_assumption(promise.assumption)
+    require(math.isnan(promise.delta) or 0 < promise.delta < 1, f"the guarantee has delta {promise.delta}")
+    comparison = getattr(trial.algorithm, "comparison", None)
+    for name, owner in [("epsilon", trial.algorithm), ("indifference_zone", trial.algorithm), ("pool", comparison)]:
+        stated = getattr(promise, name)
+        expected = getattr(owner, name, stated)
+        require(stated == expected, f"the guarantee has {name} {stated}, the settings {expected}")
+    delta = getattr(trial.algorithm, "delta", promise.delta)
+    require(
+        math.isnan(promise.delta) or promise.delta == delta, f"the guarantee has delta {promise.delta}, not {delta}"
+    )
+
+
+def settings_are_values(trial: Trial) -> None:
+    """Equal settings are the same settings, also after pickling, and play the same games."""
+    check_value(trial.algorithm)
+    kind = type(trial.algorithm).__name__
+    require(repr(trial.algorithm).startswith(kind), f"{kind} is printed as {trial.algorithm!r}")
+    other = copy.deepcopy(trial.algorithm).start(trial.n_arms)
+    other.play(trial.rows)
+    require_same(other, outcome(trial.played()), "by a copy of the settings")
+
+
+def _all_of_bestarm(settings: Any) -> bool:
+    """Whether settings, and those within them, are of classes that a race file can name."""
+    inner = [getattr(settings, one.name) for one in fields(settings)] if is_dataclass(settings) else []
+    own = type(settings).__module__.startswith("bestarm.")
+    return own and all(_all_of_bestarm(part) for part in inner if is_dataclass(part))
+
+
+def settings_fit_into_a_race_file(trial: Trial) -> None:
+    """They are made of plain values; those of bestarm come back from them, those of others are refused."""
+    plain = encode(trial.algorithm)
+    text = json.dumps(plain, allow_nan=False)
+    require(json.loads(text) == plain, f"{plain!r} is not the same as JSON: {text}")
+    if not _all_of_bestarm(trial.algorithm):
+        require_refused("settings of a class that is not of bestarm", lambda: decode(json.loads(text)))
+        return
+    again = decode(json.loads(text))
+    require(again == trial.algorithm, f"from a race file comes {again!r} instead of {trial.algorithm!r}")

@@ -3,26 +3,26 @@
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import bestarm
 from bestarm.cli import app, streams
 from bestarm.cli.streams import PAGE, PICTURE, WantedFile, table_of
-from bestarm.files import write_text, write_whole
-from bestarm.studies import output as records
+from bestarm.studies import output
 from bestarm.studies.convex import Point
+from cli.conftest import Unchanged
+from conftest import Cli, Rejects
 from small_race import run
 
 TABLE = "item,low,high\n" + "".join(f"{k},0.{k % 3},0.{5 + k % 3}\n" for k in range(60))
-SHORT = ["--repetitions", "2", "--output", "."]
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,8 @@ def races(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _folder(races: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(races, ".", dirs_exist_ok=True)
+def _files(races: Path, folder: Path) -> None:
+    shutil.copytree(races, folder, dirs_exist_ok=True)
     Path("scores.csv").write_text(TABLE, encoding="utf-8")
     Path("items.txt").write_text("a\nb\nc\n", encoding="utf-8")
     Path("mybench.py").write_text("def score(arm, item):\n    return len(arm) / 9\n", encoding="utf-8")
@@ -45,25 +44,22 @@ def _folder(races: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     os.link("scores.csv", "hard.html")
 
 
-def contents() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(Path().iterdir()) if path.is_file()}
-
-
+REPORT = ["report", "race.sqlite", "-o"]
 RUN = ["run", "mybench:score", "--arms", "a,bb", "--items", "items.txt", "--bounds", "0,1", "--quiet"]
 PROGRAMS = ["commands", "cat mybench.py {item}", "tac {item}", "--items", "items.txt", "--quiet"]
-FOREIGN: dict[str, list[str]] = {
-    "another race": ["report", "race.sqlite", "-o", "other.sqlite"],
-    "a list of items": ["report", "race.sqlite", "-o", "items.txt"],
-    "a table": ["report", "race.sqlite", "-o", "scores.csv"],
+FOREIGN: dict[str, list[str]] = {  # the last word is the file
+    "another race": [*REPORT, "other.sqlite"],
+    "a list of items": [*REPORT, "items.txt"],
+    "a table": [*REPORT, "scores.csv"],
     "another page": ["table", "scores.csv", "--report", "notes.html"],
-    "a link to a table": ["report", "race.sqlite", "-o", "link.html"],
-    "a page of a function": [*RUN, "--report", "notes.html", "--store", "new.sqlite"],
-    "a page of programs": [*PROGRAMS, "--report", "notes.html", "--store", "new.sqlite"],
-    "a page of a race that goes on": ["resume", "race.sqlite", "--yes", "--report", "notes.html"],
+    "a link to a table": [*REPORT, "link.html"],
+    "a page of a function": [*RUN, "--store", "new.sqlite", "--report", "notes.html"],
+    "a page of programs": [*PROGRAMS, "--store", "new.sqlite", "--report", "notes.html"],
+    "a page of a race that goes on": ["resume", "race.sqlite", "--report", "notes.html"],
 }
 READ: dict[str, list[str]] = {
-    "the race": ["report", "race.sqlite", "-o", "race.sqlite"],
-    "its log": ["report", "race.sqlite", "-o", "race.sqlite-wal"],
+    "the race": [*REPORT, "race.sqlite"],
+    "its log": [*REPORT, "race.sqlite-wal"],
     "the table": ["table", "scores.csv", "--report", "./scores.csv"],
     "a link to the table": ["table", "scores.csv", "--report", "link.html"],
     "the table by another name": ["table", "scores.csv", "--report", "hard.html"],
@@ -77,117 +73,74 @@ READ: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("case", FOREIGN)
-def test_files_that_bestarm_has_not_made_are_left_before_a_race_is_run(case: str) -> None:
-    before = contents()
-    ended = CliRunner().invoke(app, FOREIGN[case])
-    assert ended.exit_code == 2
-    assert ended.stderr.endswith(
-        f"{FOREIGN[case][FOREIGN[case].index('-o' if '-o' in FOREIGN[case] else '--report') + 1]} exists and does not "
-        "look like a page of bestarm: give the page another name, or replace the file with --overwrite\n"
-    )
-    assert (ended.stdout, contents()) == ("", before)
+def test_files_that_bestarm_has_not_made_are_left_before_a_race_is_run(
+    case: str, rejects: Rejects, unchanged: Unchanged
+) -> None:
+    with unchanged():
+        rejects(f"{FOREIGN[case][-1]} exists and does not look like a page of bestarm", *FOREIGN[case])
 
 
 @pytest.mark.parametrize("case", READ)
-def test_what_a_command_reads_is_left_whatever_is_asked_for(case: str) -> None:
-    before = contents()
-    for words in ([], ["--overwrite"]):
-        ended = CliRunner().invoke(app, [*READ[case], *words])
-        assert (ended.exit_code, ended.stdout, contents()) == (2, "", before)
-        assert ended.stderr.endswith(" is what this command reads or keeps: give the page another name\n")
+def test_what_a_command_reads_is_left_whatever_is_asked_for(case: str, rejects: Rejects, unchanged: Unchanged) -> None:
+    with unchanged():
+        for words in ([], ["--overwrite"]):
+            rejects("is what this command reads or keeps: give the page another name", *READ[case], *words)
 
 
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["reproduce", "convex", "--gap", "0.25", *SHORT], ["convex.csv", "convex.png"]),
-        (["validate", "--games", "1", "--arms", "2", "--output", "."], ["validate.csv"]),
-        (["demo", "--max-evaluations", "16", "--output", ".", "--quiet"], ["race.png", "report.html"]),
+        ("reproduce convex --gap 0.25 --repetitions 2 --output .", ["convex.csv", "convex.png"]),
+        ("validate --games 1 --arms 2 --output .", ["validate.csv"]),
+        ("demo --max-evaluations 16 --output . --quiet", ["race.png", "report.html"]),
     ],
 )
-def test_tables_and_pictures_in_a_folder_are_left_too(words: list[str], names: list[str]) -> None:
+def test_tables_and_pictures_in_a_folder_are_left_too(words: str, names: list[str], rejects: Rejects) -> None:
     Path("race.sqlite").unlink()
     for name in names:
         Path(name).write_text("mine", encoding="utf-8")
-        ended = CliRunner().invoke(app, words)
-        assert ended.exit_code == 2
-        assert f"{name} exists and does not look like a " in ended.stderr
+        rejects(f"{name} exists and does not look like a ", *words.split())
         assert Path(name).read_text(encoding="utf-8") == "mine"
         Path(name).unlink()
 
 
-def test_a_file_is_replaced_if_bestarm_made_it_if_it_is_empty_or_if_it_is_asked_for() -> None:
-    expected = bestarm.load_result("race.sqlite")
-    expected.to_html("expected.html")
+def test_a_file_is_replaced_if_bestarm_made_it_if_it_is_empty_or_if_it_is_asked_for(cli: Cli) -> None:
+    bestarm.load_result("race.sqlite").to_html("expected.html")
     page = Path("expected.html").read_bytes()
     run(seed=3).to_html("page.html")
     Path("empty.html").touch()
     former = page.decode().replace('<meta name="generator" content="bestarm', '<meta name="x" content="')
     Path("former.html").write_text(former, encoding="utf-8")  # of a version that said it only at the end
     for name, words in {"page.html": [], "empty.html": [], "former.html": [], "notes.html": ["--overwrite"]}.items():
-        assert CliRunner().invoke(app, ["report", "race.sqlite", "-o", name, *words]).exit_code == 0
+        assert cli(*REPORT, name, *words).exit_code == 0
         assert Path(name).read_bytes() == page
 
 
 def test_pictures_and_tables_are_known_again() -> None:
-    given: dict[str, Any] = dict.fromkeys(records.headings_of(Point), "=1")
-    records.write_csv([Point(**given)], Path("points.csv"))
-    records.write_picture(Figure(figsize=(1, 1)), Path("points.png"), dpi=20)
-    WantedFile(Path("points.csv"), table_of(records.headings_of(Point))).check()
-    WantedFile(Path("points.png"), PICTURE).check()
+    given: dict[str, Any] = dict.fromkeys(output.headings_of(Point), "=1")
+    output.write_csv([Point(**given)], Path("points.csv"))
+    output.write_picture(Figure(figsize=(1, 1)), Path("points.png"), dpi=20)
+    WantedFile(Path("points.csv"), table_of(output.headings_of(Point)))
+    WantedFile(Path("points.png"), PICTURE)
     with pytest.raises(ValueError, match=r"^points.png exists and does not look like a page of bestarm"):
-        WantedFile(Path("points.png"), PAGE).check()
+        WantedFile(Path("points.png"), PAGE)
     assert Path("points.csv").read_text(encoding="utf-8").splitlines()[1].startswith("'=1,'=1,")
 
 
-def test_a_file_that_cannot_be_written_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("page.html").write_text("before", encoding="utf-8")
-
+def test_a_full_disk_is_told_and_leaves_no_file(
+    monkeypatch: pytest.MonkeyPatch, rejects: Rejects, unchanged: Unchanged
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    before = contents()
-    with pytest.raises(OSError, match="No space left"):
-        write_text("page.html", "after")
-    assert contents() == before  # and nothing beside it
-    ended = CliRunner().invoke(app, ["report", "race.sqlite", "-o", "new.html"])
-    assert ended.stderr == "error: the page cannot be written to new.html: No space left on device\n"
-    assert (ended.exit_code, contents()) == (2, before)
-
-
-def test_links_and_permissions_stay() -> None:
-    Path("page.html").write_text("before", encoding="utf-8")
-    Path("page.html").chmod(0o640)
-    Path("to_page.html").symlink_to("page.html")
-    write_text("to_page.html", "after \udcff")
-    assert Path("to_page.html").is_symlink()
-    assert Path("page.html").read_text(encoding="utf-8") == r"after \udcff"
-    assert stat.S_IMODE(Path("page.html").stat().st_mode) == 0o640
-
-
-def test_a_folder_that_takes_no_new_files_still_has_its_own_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(*_: object) -> None:
-        raise PermissionError("no new files here")
-
-    Path("page.html").write_text("before, and longer", encoding="utf-8")
-    monkeypatch.setattr(Path, "replace", denied)
-    write_whole("page.html", b"after")
-    assert Path("page.html").read_bytes() == b"after"
-    assert not list(Path().glob(".bestarm-*"))
-
-
-def test_a_file_that_is_read_only_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("page.html").write_text("before", encoding="utf-8")
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # whoever runs the tests may write everything
-    with pytest.raises(PermissionError, match=r"read-only: 'page.html'$"):
-        write_text("page.html", "after")
-    assert Path("page.html").read_text(encoding="utf-8") == "before"
+    with unchanged():
+        rejects("the page cannot be written to new.html: No space left on device", *REPORT, "new.html")
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs devices as files")
-def test_devices_are_written_as_they_come() -> None:
-    assert CliRunner().invoke(app, ["report", "race.sqlite", "-o", os.devnull]).exit_code == 0
+def test_devices_are_written_as_they_come(cli: Cli) -> None:
+    assert cli(*REPORT, os.devnull).exit_code == 0
     assert Path(os.devnull).is_char_device()
 
 
@@ -256,8 +209,6 @@ def test_remarks_that_cannot_be_written_change_nothing(monkeypatch: pytest.Monke
 def test_a_result_that_cannot_be_written_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import typer
-
     monkeypatch.setattr(sys, "stdout", Full())
     for say in (streams.say, streams.say_json):
         with pytest.raises(typer.Exit) as end:
@@ -268,6 +219,6 @@ def test_a_result_that_cannot_be_written_is_an_error(
     streams.say("nothing")
 
 
-def test_the_hint_to_continue_can_be_typed() -> None:
-    ended = CliRunner().invoke(app, [*RUN, "--store", "my race.sqlite", "--max-evaluations", "2"])
+def test_the_hint_to_continue_can_be_typed(cli: Cli) -> None:
+    ended = cli(*RUN, "--store", "my race.sqlite", "--max-evaluations", "2")
     assert "to continue: bestarm resume 'my race.sqlite' --max-evaluations TOTAL" in ended.stderr
