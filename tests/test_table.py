@@ -465,7 +465,7 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no rows, polars": (pl.DataFrame({"a": [], "b": []}), {}, "the table has no rows: there must be one for each item"),
     "one row": ([[1.0, 2.0]], {}, "the table must have at least two rows, got 1"),
     "one whole row": (SHIFTED[:2], {"missing": "drop"}, "the table must have at least two rows, got 1"),
-    "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "'a' appears more than once"),
+    "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "must have different names"),
     "ragged": ([[1, 2], [3]], {}, "the scores must be a table of numbers"),
     "ragged columns": ({"a": [1, 2], "b": [1]}, {}, "all columns of the table must have the same number of rows"),
     "a vector": ([1.0, 2.0], {}, "one row per item and one column per arm, got (2,)"),
