@@ -13,7 +13,7 @@ import numpy as np
 from bestarm.checks import check_path, check_text
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
 from bestarm.sources.tables import ScoreTable, as_list, column_scores, is_absent, is_number, to_score
-from bestarm.text import counted, cut_short, described, file_name, first_names, legible, repeated, short
+from bestarm.text import counted, cut_short, described, file_name, first_names, repeated, short
 
 Columns = dict[str, Any]  # lists of cells, or Arrow columns of numbers, by name
 LONGEST_CELL = 2**31 - 1
@@ -58,7 +58,7 @@ def read_table(
         raise ValueError(f"{file_name(path)} has no rows: there must be one for each {'score' if arm else 'item'}")
     for name in chosen:
         if name not in columns:
-            have = first_names([legible(column) for column in columns])
+            have = first_names([short(column) for column in columns])
             raise ValueError(f"{file_name(path)} has no column {short(name)!r}: its columns are {have}")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"items, arms, scores and groups must be in different columns, got {described(chosen)}")

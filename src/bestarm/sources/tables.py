@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bestarm.checks import LARGEST, check_choice, floats, rounding_of
 from bestarm.errors import ParameterError, ParameterTypeError
 from bestarm.sources.items import Groups, full_text, group_labels, members, race_arms
-from bestarm.text import counted, described, first_names, legible, short
+from bestarm.text import counted, described, first_names, short
 from bestarm.values import equal_values
 
 Missing = Literal["raise", "worst", "drop"]
@@ -60,7 +60,7 @@ class ScoreTable:
         wrong = np.argwhere(np.abs(self.scores) > LARGEST)
         if wrong.size:
             row, column = (int(place) for place in wrong[0])
-            score, item, arm = self.scores[row, column], legible(self.items[row]), short(self.arms[column])
+            score, item, arm = self.scores[row, column], short(self.items[row]), short(self.arms[column])
             rule = f"lie within ±{LARGEST:g}" if np.isfinite(score) else "be finite"
             where = f"row {row + 1} ({item}), column {described(arm)}"
             raise ParameterError("scores", f"must {rule}, got {score} in {where}", score)
@@ -75,7 +75,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     labels = groups
     if isinstance(groups, str):
         if columns is None or groups not in columns:
-            have = "without names" if columns is None else first_names([legible(str(name)) for name in columns])
+            have = "without names" if columns is None else first_names([short(str(name)) for name in columns])
             problem = f"must name a column of the table, got {described(groups)} (its columns: {have})"
             raise ParameterError("groups", problem, groups)
         labels = as_list(columns.pop(groups))
