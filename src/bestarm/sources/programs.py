@@ -174,7 +174,7 @@ class Measure:
         return Command(words, self.score, float(self.timeout), self.folder)
 
 
-def _by_name(commands: Commands) -> dict[str, Any]:
+def _by_name(commands: Any) -> dict[str, Any]:
     """The commands of a mapping, or those that are their own names."""
     if isinstance(commands, Mapping):
         return dict(commands)
