@@ -138,7 +138,7 @@ def test_a_first_column_of_missing_cells_is_an_arm(absent: str, tmp_path: Path) 
     table = read_table(path)
     assert table.arms == ("a", "b", "c")
     assert np.isnan(table.scores[:, 0]).all()
-    with pytest.raises(ValueError, match="cells are missing: 2 of 6"):
+    with pytest.raises(ValueError, match="2 of 6 cells are empty"):
         race_table(table)
 
 

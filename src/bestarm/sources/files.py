@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.checks import check_path, check_text
+from bestarm.errors import ParameterError
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
 from bestarm.sources.tables import ScoreTable, as_list, column_scores, is_absent, is_number, to_score
 from bestarm.text import counted, cut_short, described, file_name, first_names, repeated, short
@@ -23,7 +24,7 @@ LONGEST_REASON = 300  # characters of what Arrow says
 NESTED_ROWS = 16  # of lists and records, read at a time: no size of theirs is known before
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
-LONG = " (one row per score? then name item_column, arm_column and score_column)"
+LONG = " (one row per score? then name the columns of items, arms and scores)"
 
 
 def read_table(
@@ -50,9 +51,11 @@ def read_table(
     """
     check_path("path", path)
     path, item, arm, score = Path(path), item_column, arm_column, score_column
-    chosen = [name for name in (item, arm, score, group_column) if name is not None]
-    for name in chosen:
-        check_text("the name of a column", name)
+    given = {"item_column": item, "arm_column": arm, "score_column": score, "group_column": group_column}
+    for parameter, name in given.items():
+        if name is not None:
+            check_text(parameter, name)
+    chosen = [name for name in given.values() if name is not None]
     columns = _read(path)
     if not columns or not len(next(iter(columns.values()))):
         raise ValueError(f"{file_name(path)} has no rows: there must be one for each {'score' if arm else 'item'}")
@@ -70,7 +73,8 @@ def read_table(
     except ValueError as error:
         long = "" if arm or "must be a number" not in str(error) else LONG
         raise ValueError(f"{file_name(path)}: {error}{long}") from error
-    raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
+    absent = "item_column" if item is None else "arm_column" if arm is None else "score_column"
+    raise ParameterError(absent, "must be given, too: a long table needs the names of all its columns", None)
 
 
 def _read(path: Path) -> Columns:

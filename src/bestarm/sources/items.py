@@ -189,9 +189,10 @@ def items_in_order(
         check_flag("replace", replace)
     is_list = hasattr(items, "__len__")
     if replace and not is_list:
-        raise ValueError(f"replace=True draws from a list of items, got {described(items)}")
+        problem = f"needs a list of items to draw from, got {described(items)}"
+        raise ParameterError("replace", problem, replace)
     if groups is not None and (replace or not is_list):
-        got = "replace=True" if replace else described(items)
+        got = "draws with replacement" if replace else described(items)
         problem = f"are those of a list of items that is used without replacement, got {got}"
         raise ParameterError("groups", problem, groups)
     if items is None:

@@ -82,7 +82,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     if columns is None and not isinstance(frame, ScoreTable):
         table = _of_array(frame, arms)
     elif arms is not None:
-        raise ValueError("this table already has column names: leave arms= out")
+        raise ParameterError("arms", "must be left out: this table already has column names", arms)
     else:
         table = frame if columns is None else _of_columns(columns)
     return table if labels is None else replace(table, groups=tuple(group_labels(table.items, labels)))
@@ -330,10 +330,13 @@ def without_gaps(
         worst = bounds[1] if lower_is_better else bounds[0]
         return replace(table, scores=np.where(gaps, worst, table.scores))
     row, column = (int(place) for place in np.argwhere(gaps)[0])
-    raise ValueError(
-        f"cells are missing: {int(gaps.sum()):,} of {gaps.size:,} (the first in row {row + 1}, column "
-        f"{short(table.arms[column])!r}): count them as the worst score with missing='worst', or use only the "
-        f"{counted(int((~gaps.any(axis=1)).sum()), 'complete row')} with missing='drop'"
+    whole = counted(int((~gaps.any(axis=1)).sum()), "complete row")
+    raise ParameterError(
+        "missing",
+        f"must be 'worst', to count empty cells as the worst score, or 'drop', to use only the {whole}: "
+        f"{int(gaps.sum()):,} of {gaps.size:,} cells are empty (the first in row {row + 1}, column "
+        f"{short(table.arms[column])!r})",
+        missing,
     )
 
 
@@ -351,8 +354,7 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> Score
     outside = np.argwhere((table.scores < low) | (table.scores > high))
     if outside.size:
         row, column = (int(place) for place in outside[0])
-        raise ValueError(
-            f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}) (the first in row "
-            f"{row + 1}, column {short(table.arms[column])!r}: {float(table.scores[row, column])!r}): give wider bounds"
-        )
+        first = f"row {row + 1}, column {short(table.arms[column])!r}: {float(table.scores[row, column])!r}"
+        problem = f"must be wider than ({bounds[0]:g}, {bounds[1]:g}): {counted(len(outside), 'score')} outside"
+        raise ParameterError("bounds", f"{problem} (the first in {first})", bounds)
     return replace(table, scores=np.clip(table.scores, *bounds))
