@@ -430,7 +430,7 @@ TABLES = {
 # What the line that refuses a table or an option names.
 BAD_TABLES = {
     "text.csv": "row 2, column 'a' must be a number, or empty if missing, got '[bold]x'",
-    "gap.csv": "5 of 20 (the first in row 2, column 'a')",
+    "gap.csv": "5 of 20 cells are empty (the first in row 2, column 'a')",
     "one.csv": "at least two arms",
     "none.csv": "none.csv has no rows",
     "empty.csv": "empty.csv is empty",
