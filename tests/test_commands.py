@@ -115,93 +115,30 @@ def test_commands_have_the_names_of_a_mapping_or_their_own_text() -> None:
 
 @pytest.mark.parametrize(
     ("printed", "number"),
-    [
-        ("5", 5.0),
-        ("1 2\n3\n", 3.0),
-        ("-2.5", -2.5),
-        ("+2.5e-3\n\n", 0.0025),
-        ("x = .5E+2;", 50.0),
-        ("7.", 7.0),
-        ("score: -0", 0.0),
-        ("accuracy=0.93", 0.93),
-        ("(0.25)", 0.25),
-        ("[1, 2, 4]", 4.0),
-        ("93 %", 93.0),
-        ("93%", 93.0),
-        ("cost 12 EUR", 12.0),
-        ("the score is 0.93.", 0.93),
-        ("0.93, as before.", 0.93),
-        ("0.5 in 12ms", 0.5),
-        ("0.5 in 1.5s", 0.5),
-        ("0.5 on item7", 0.5),
-        ("0.5 (v2)", 0.5),
-        ("0.5 case_3", 0.5),
-        ("0.5 with 1e3x and 0x1F", 0.5),
-        ("0.5 by solver 1.2.3", 0.5),
-        ("0.5 by gpt-4", 0.5),
-        ("0.5 after 5µs", 0.5),
-        ("\u22122.5", -2.5),
-        ("1e\u22123", 0.001),
-        ("0.5 of \u20137", 0.5),  # an en dash may be a minus, and is none
-        ("0.5 in 1,5s", 0.5),
-        ("1,5 0.5", 0.5),
-        ("[1,2,4]", 4.0),
-        ("0.25,0.5", 0.5),
-        ("12,0.93", 0.93),
-        ("item1,5", 5.0),
-        ("name,5", 5.0),
-        ("0.125,5", 5.0),
-        ("0.93,12ms", 0.93),
-        ("1..5", 1.0),
-    ],
+    [("5", 5.0), ("1 2\n3\n", 3.0), ("-2.5", -2.5), ("+2.5e-3\n\n", 0.0025), ("x = .5E+2", 50.0), ("score:\t-0", 0.0)],
 )
-def test_the_last_number_counts_and_what_is_glued_to_a_word_is_none(printed: str, number: float) -> None:
+def test_the_last_word_is_the_score(printed: str, number: float) -> None:
     assert last_number(printed.encode()) == number
 
 
-@pytest.mark.parametrize("printed", ["", "nan", "inf", "-Infinity", "e5", "+ . -", "v2", "12ms", "0x1F"])
-def test_without_a_number_there_is_no_score(printed: str) -> None:
-    with pytest.raises(CommandError, match=rf"^it printed no number{re.escape(f' ({printed})' if printed else '')}$"):
+@pytest.mark.parametrize(
+    "printed", ["", "e5", "+ . -", "v2", "12ms", "0x1F", "1,234", "2.5 1,5", "0.93.", "2 93%", "12 EUR", "\u22122.5"]
+)
+def test_a_last_word_that_is_no_number_is_no_score(printed: str) -> None:
+    why = re.escape(f"it printed no number as its last word{f' ({printed})' if printed else ''}")
+    with pytest.raises(CommandError, match=f"^{why}$"):
         last_number(printed.encode())
 
 
-@pytest.mark.parametrize(
-    "printed",
-    [
-        "1,5",
-        "-0,93",
-        "\u22120,5",
-        "1,5e3",
-        "1,234",
-        "12,345.5",
-        "1,234,567",
-        "1.234,5",
-        "1'234",
-        "1\u202f234",
-        "(1,5).",
-    ],
-)
-def test_a_number_that_can_be_read_in_two_ways_is_refused(printed: str) -> None:
-    number = printed.strip("().")
-    with pytest.raises(CommandError, match=re.escape(f"it printed {number!r}, which can be read as one number or sev")):
-        last_number(f"2.5 {printed} %".encode())
-
-
-@pytest.mark.parametrize("text", ["9", "1,", "1.", "111,", "1e", "-", "\u2212", "1'"])
-def test_long_outputs_take_time_in_proportion_to_their_length(text: str) -> None:
-    assert last_number((text * 60_000 + "x 5").encode()) == 5.0  # a pattern that goes back would take minutes
-
-
-def test_the_beginning_of_an_output_that_was_cut_is_only_context() -> None:
-    assert last_number(b"23 " + b"x" * 2000 + b" 7 apples", cut=True) == 7.0
-    assert last_number(b",".join(b"%d" % k for k in range(20_000)), cut=True) == 19_999.0
-    for cut in (b"5", b",5", b"\x88\x925", b"5" * 5000, b".5"):
-        with pytest.raises(CommandError, match=r"^it printed no number in the last 64 kB"):
-            last_number(cut + b" " + b"x" * 2000, cut=True)
+def test_a_word_that_lost_its_beginning_is_no_score() -> None:
+    assert last_number(b"23 " + b"x" * 2000 + b" 7", cut=True) == 7.0
+    for cut in (b"5", b"5" * 5000, b"\x88\x925"):
+        with pytest.raises(CommandError, match=r"^it printed no number as its last word"):
+            last_number(cut, cut=True)
 
 
 def test_only_standard_output_is_read_and_other_bytes_do_not_matter() -> None:
-    code = "import sys; sys.stdout.buffer.write(b'1.5 \\xff\\x00'); sys.stderr.write('2.5')"
+    code = "import sys; sys.stdout.buffer.write(b'\\xff\\x00 1.5'); sys.stderr.write('2.5')"
     assert command(*python(code))(0) == 1.5
 
 
@@ -219,8 +156,8 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "many words": (python("import sys; sys.exit('x' * 999 + 'y')"), f"exit code 1 ({'x' * 199}y)"),
     "no text": (python("import os; os.write(2, b'\\xff!'); os._exit(2)"), "exit code 2 (\ufffd!)"),
     "signal": (python("import os; os.kill(os.getpid(), 15)"), "it was ended by signal SIGTERM"),
-    "no number": (python("print('hello', 'world')"), "it printed no number (hello world)"),
-    "nothing": (python("pass"), "it printed no number"),
+    "no number": (python("print('hello', 'world')"), "it printed no number as its last word (hello world)"),
+    "nothing": (python("pass"), "it printed no number as its last word"),
     "no program": (["./no such program", "x"], "there is no program './no such program'"),
     "no program on the path": (["no-such-program-of-bestarm"], "there is no program 'no-such-program-of-bestarm'"),
     "not executable": (["./plain"], "'./plain' cannot be run: [Errno 13] Permission denied: './plain'"),
@@ -466,7 +403,9 @@ def test_failures_may_disqualify_and_tell_why() -> None:
 def test_failures_are_tried_again() -> None:
     code = "import os; n = os.path.exists('tried'); open('tried', 'a').close(); print(1.0 if n else 'not yet')"
     given = {"late": python(code), "never": python("print(0)")}
-    with pytest.raises(EvaluationError, match=r"^'late' failed on [0-9]+: it printed no number \(not yet\)$"):
+    with pytest.raises(
+        EvaluationError, match=r"^'late' failed on [0-9]+: it printed no number as its last word \(not yet\)$"
+    ):
         race_commands(given, score="stdout", progress=False)
     Path("tried").unlink()
     result = race_commands(given, score="stdout", retries=1, max_evaluations=4, progress=False)

@@ -86,7 +86,7 @@ def test_a_table_must_fit_its_names() -> None:
 def test_a_table_that_has_names_takes_no_others() -> None:
     table = ScoreTable(("a", "b"), ("1", "2"), np.eye(2))
     assert score_table(table) is table
-    with pytest.raises(ValueError, match=r"^this table already has column names: leave arms= out$"):
+    with pytest.raises(ValueError, match=r"^arms must be left out: this table already has column names$"):
         score_table(table, ["x", "y"])
 
 

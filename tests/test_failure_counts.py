@@ -136,14 +136,14 @@ def test_rounding_is_clipped_wherever_scores_come_from() -> None:
     functions: list[Callable[..., Any]] = [bestarm.race_table, partial(bestarm.plan, repetitions=10)]
     for function in functions:
         assert str(function(off, bounds=(0, 1))) == str(function(rows, bounds=(0, 1)))
-        with pytest.raises(ValueError, match=r"outside of bounds=\(0, 1\) \(the first in row .*\): give wider bounds$"):
+        with pytest.raises(ValueError, match=r"^bounds must be wider than \(0, 1\): .* outside \(the first in row"):
             function(rows + 1.5e-9, bounds=(0, 1))
 
 
 def test_missing_cells_stay_missing_when_a_table_is_clipped() -> None:
     rows = np.random.default_rng(1).random((40, 2))
     rows[3, 1], rows[4, 0] = np.nan, 1 + 1e-10
-    with pytest.raises(ValueError, match="cells are missing: 1 of 80"):
+    with pytest.raises(ValueError, match="1 of 80 cells are empty"):
         bestarm.race_table(rows, bounds=(0, 1))
     result = bestarm.race_table(rows, bounds=(0, 1), missing="worst", epsilon=1e-9)
     assert result.failures == (FailureCount("1", worst=1),)

@@ -414,7 +414,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "empty": ({"groups": ["a", "b", "", "b"]}, "groups must be names or numbers, one for each item, got ''"),
     "lists": ({"groups": [[0], [0], [1], [1]]}, r"groups must be names or numbers, one for each item, got \[0\]"),
     "function": ({"groups": lambda item: None}, "groups must be names or numbers, one for each item, got None"),
-    "replace": ({"groups": [0, 0, 1, 1], "replace": True}, f"{LIST}replace=True"),
+    "replace": ({"groups": [0, 0, 1, 1], "replace": True}, f"{LIST}draws with replacement"),
     "stream": ({"groups": [0, 0, 1, 1], "items": iter(range(4))}, f"{LIST}<range_iterator"),
     "seeds": ({"groups": [0, 0, 1, 1], "items": None}, f"{LIST}None"),
 }

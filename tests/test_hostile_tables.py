@@ -55,15 +55,19 @@ BAD_TEXTS: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
         LONG,
         "4,000 rows and 4,000 columns from 4,000 scores are too many",
     ),
-    "open quotation mark": ("t.csv", 'a,b,item\n1,2,"x\n3,4,y\n', {"item_column": "item"}, "opened and never closed"),
+    "open quotation mark": (
+        "t.csv",
+        'a,b,item\n1,2,"x\n3,4,y\n',
+        {"item_column": "item"},
+        "line 3 of t.csv",
+    ),
     "NUL": ("t.csv", "a,b\n1,2\0\n", {}, "t.csv must be a text file in UTF-8: it holds NUL bytes"),
     "UTF-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), {}, "t.csv must be a text file in UTF-8: it holds NUL bytes"),
     "semicolons and decimal commas": (
         "t.csv",
         "a;b\n1,5;2,5\n",
         {},
-        "separated by semicolons, and its numbers written with decimal commas (1,5): save it with commas between "
-        "columns and points for decimals",
+        "separated by semicolons: save it with commas between columns and points for decimals",
     ),
     "semicolons": ("t.csv", "a;b\n1.5;2.5\n", {}, "separated by semicolons: save it with commas"),
     "tabs in CSV": ("t.csv", "a\tb\n1\t2\n", {}, "separated by tabs: save it with commas"),
@@ -134,7 +138,7 @@ def test_a_first_column_of_missing_cells_is_an_arm(absent: str, tmp_path: Path) 
     table = read_table(path)
     assert table.arms == ("a", "b", "c")
     assert np.isnan(table.scores[:, 0]).all()
-    with pytest.raises(ValueError, match="cells are missing: 2 of 6"):
+    with pytest.raises(ValueError, match="2 of 6 cells are empty"):
         race_table(table)
 
 

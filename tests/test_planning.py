@@ -454,11 +454,11 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "few items": (PILOT[:4], {}, "a pilot must have at least 5 items, got 4"),
     "few whole items": (np.vstack([PILOT[:4], [np.nan] * 3]), {"missing": "drop"}, "at least 5 items, got 4"),
     "one arm": (PILOT[:, :1], {}, "there must be at least two arms to compare, got 1"),
-    "missing": (np.vstack([PILOT, [np.nan, 1, 1]]), {}, "cells are missing: 1 of 27 (the first in row 9, column '0')"),
+    "missing": (np.vstack([PILOT, [np.nan, 1, 1]]), {}, "1 of 27 cells are empty (the first in row 9, column '0')"),
     "no worst": (np.vstack([PILOT, [np.nan] * 3]), {"missing": "worst"}, "missing cannot be 'worst' without bounds="),
     "unknown way": (PILOT, {"missing": "ignore"}, "missing must be one of 'raise', 'worst', 'drop', got 'ignor"),
     "infinite": (np.vstack([PILOT, [1, np.inf, 1]]), {}, "scores must be finite, got inf in row 9 (9), column '1'"),
-    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "outside of bounds=(0, 1) (the first in row"),
+    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "bounds must be wider than (0, 1): "),
     "text": (
         {"a": list("12345"), "b": list("1234x")},
         {},

@@ -397,7 +397,7 @@ def test_of_a_flood_only_the_end_is_kept() -> None:
 
 def test_a_number_that_was_dropped_is_none() -> None:
     long = "print('5' + 'x' * 300_000)"
-    with pytest.raises(CommandError, match=r"^it printed no number in the last 64 kB \(xxx"):
+    with pytest.raises(CommandError, match=r"^it printed no number as its last word \(xxx"):
         Command((sys.executable, "-I", "-S", "-c", long), "stdout", PATIENCE)(0)
 
 

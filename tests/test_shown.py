@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestarm.text import RULES, STEERING, Target, cut_short, in_ascii, shown, storable
+from bestarm.text import RULES, Target, cut_short, in_ascii, shown, storable
 
 CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
 OFTEN = "\x00\x1b\x9b\n\t\r\u202e\u200d\u200d\ud800\U000e0041=+\u0301\u0301\u0301\u0301\ufe0f\U000e0100\u3164\u034féa "
 TEXTS = st.text(st.characters() | st.sampled_from(OFTEN), max_size=60)
 LETTERS = "".join(map(chr, range(0x110000)))
-SEEN = {"\u200c", "\u200d", *"\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"}
+JOINERS = {"\u200c", "\u200d"}
 
 
 UNSEEN = re.compile("(HANGUL|KHITAN).* FILLER|PATTERN BLANK|GRAPHEME JOINER|VOWEL INHERENT|NULL NOTEHEAD")
@@ -28,13 +28,16 @@ def steers(letter: str) -> bool:
     return no_letter or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-STEER = {letter for letter in LETTERS if steers(letter)} - SEEN
+STEER = {letter for letter in LETTERS if steers(letter)} - JOINERS
 
 
 def test_all_characters_that_steer_are_known_and_letters_are_left() -> None:
-    known = {letter for letter in LETTERS if STEERING.match(letter) and shown(f"é{letter}", "name") != f"é{letter}"}
+    known = {letter for letter in LETTERS if shown(f"é{letter}", "name") != f"é{letter}"}
     assert known >= STEER
-    assert {unicodedata.category(letter) for letter in known - STEER} <= {"Cn"}  # not assigned
+    assert {unicodedata.category(letter) for letter in known - STEER} <= {
+        "Cn",
+        "Co",
+    }  # unassigned, private use
 
 
 # A heart in colour, a key, an eye in a bubble, the variant of a Chinese letter, blanks of French and Japanese, accents.
@@ -65,9 +68,7 @@ def test_letters_of_all_languages_stay(text: str) -> None:
         ("\udcff\U000e0041", r"\udcff\U000e0041"),
         ("a\u3164\u115f\u2800\xadb\u034f\uffa0", r"a\u3164\u115f\u2800\xadb\u034f\uffa0"),
         ("\u200da\u200d é\u200d\u200d", "\\u200da\\u200d é\u200d\\u200d"),
-        ("\ufe0fa\ufe0f\ufe0f \ufe0f\u200d", "\\ufe0fa\ufe0f\\ufe0f \\ufe0f\\u200d"),
-        ("𑀓" + "\U00011038" * 9 + "𑀓" * 10, "𑀓" + "\U00011038" * 8 + r"\U00011038" + "𑀓" * 10),
-        ("e" + "\u0301" * 10, "e" + "\u0301" * 8 + r"\u0301\u0301"),
+        ("\u3164\u200d\ue000", r"\u3164\u200d\ue000"),
     ],
 )
 def test_what_steers_becomes_visible(text: str, name: str) -> None:

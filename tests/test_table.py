@@ -213,9 +213,9 @@ def test_missing_cells_are_refused_with_their_number_and_the_two_ways_out() -> N
     scores, gaps = with_gaps()
     row, column = np.argwhere(gaps)[0]
     message = (
-        f"cells are missing: {gaps.sum()} of 1,200 (the first in row {row + 1}, column {NAMES[column]!r}): count them "
-        f"as the worst score with missing='worst', or use only the {(~gaps.any(axis=1)).sum()} complete rows with "
-        "missing='drop'"
+        "missing must be 'worst', to count empty cells as the worst score, or 'drop', to use only the "
+        f"{(~gaps.any(axis=1)).sum()} complete rows: {gaps.sum()} of 1,200 cells are empty (the first in row "
+        f"{row + 1}, column {NAMES[column]!r})"
     )
     options: list[dict[str, Any]] = [{}, {"bounds": (0, 1)}, {"comparison": StudentMixture()}]
     for given in options:
@@ -465,7 +465,7 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no rows, polars": (pl.DataFrame({"a": [], "b": []}), {}, "the table has no rows: there must be one for each item"),
     "one row": ([[1.0, 2.0]], {}, "the table must have at least two rows, got 1"),
     "one whole row": (SHIFTED[:2], {"missing": "drop"}, "the table must have at least two rows, got 1"),
-    "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "'a' appears more than once"),
+    "same columns": (pd.DataFrame(GOOD, columns=pd.Index(["a", "a"])), {}, "must have different names"),
     "ragged": ([[1, 2], [3]], {}, "the scores must be a table of numbers"),
     "ragged columns": ({"a": [1, 2], "b": [1]}, {}, "all columns of the table must have the same number of rows"),
     "a vector": ([1.0, 2.0], {}, "one row per item and one column per arm, got (2,)"),
@@ -475,14 +475,18 @@ BAD_CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "names beside names": (
         {"a": [1, 2], "b": [3, 4]},
         {"arms": ["a", "b"]},
-        "this table already has column names: leave arms= out",
+        "arms must be left out: this table already has column names",
     ),
-    "outside": (SHIFTED[1:], {"bounds": (0, 1)}, "1 score outside of bounds=(0, 1) (the first in row 2"),
+    "outside": (
+        SHIFTED[1:],
+        {"bounds": (0, 1)},
+        "bounds must be wider than (0, 1): 1 score outside (the first in row 2",
+    ),
     "outside, gaps before": (SHIFTED, {"bounds": (0, 1), "missing": "drop"}, "the first in row 3, column '1': 7"),
     "bounds in words": (GOOD, {"bounds": "auto"}, "bounds must be two finite numbers, the lower one first, got 'auto'"),
     "all equal": (np.full((5, 3), 2.5), {}, "all scores of the table are 2.5: there is nothing to tell the arms apart"),
     "nothing": (np.full((5, 2), np.nan), {"missing": "worst"}, "the table has no score in it"),
-    "nothing, bounds": (np.full((5, 2), np.nan), {"bounds": (0, 1)}, "cells are missing: 10 of 10 (the first in row 1"),
+    "nothing, bounds": (np.full((5, 2), np.nan), {"bounds": (0, 1)}, "10 of 10 cells are empty (the first in row 1"),
     "no whole row": ([[1, None], [None, 2]], {"missing": "drop"}, "every row of the table has a missing cell"),
     "no worst": (
         SHIFTED,

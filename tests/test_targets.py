@@ -286,8 +286,8 @@ def test_the_target_follows_from_bounds_and_items() -> None:
             {"target": "population", "algorithm": PairwiseBAI(comparison=Betting(pool=9))},
             "target='population' does not fit",
         ),
-        (None, {"replace": True}, "replace=True draws from a list of items, got None"),
-        (iter(range(9)), {"replace": True}, "replace=True draws from a list of items"),
+        (None, {"replace": True}, "replace needs a list of items to draw from, got None"),
+        (iter(range(9)), {"replace": True}, "replace needs a list of items to draw from"),
     ],
 )
 def test_targets_that_cannot_be(items: Any, options: dict[str, Any], message: str) -> None:

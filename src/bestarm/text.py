@@ -5,7 +5,6 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 Target = Literal["name", "path", "failure", "message", "page", "terminal", "json", "csv"]
@@ -28,26 +27,10 @@ RULES: dict[Target, _Rule] = {
     "json": _Rule(lines=True, longest=None),  # a whole document, which stays the same document
     "csv": _Rule(lines=False, longest=None),  # a cell
 }
-# All of the categories Cc, Cf, Cs, Zl and Zp, and no characters (U+FFFE), but for the joiners and for Arabic, Syriac
-# and Kaithi signs that are seen.
-CONTROLS = (
-    "\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
-    "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"
-)
-# Letters, marks and symbols that are not seen: the others of Unicode's Default_Ignorable_Code_Point, which Python does
-# not know, and those that are drawn as nothing (a blank of Braille, a filler of Khitan, a note without its head).
-UNSEEN = (
-    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
-)
-JOINERS, SELECTORS = "\u200c\u200d", "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
-HIDDEN = f"{CONTROLS}{UNSEEN}{JOINERS}{SELECTORS}"
-STEERING = re.compile(f"[{HIDDEN}]")
-# No Latin letter needs a joiner: it only makes two names look the same.
-ATTACHED = re.compile(
-    rf"([^\s{HIDDEN}][{SELECTORS}]|[^\s\x00-\x7f{HIDDEN}][{JOINERS}]|[^\s{HIDDEN}][{SELECTORS}][{JOINERS}])\Z"
-)
-MOST_MARKS = 8  # on one letter; more of them run over the lines above and below
-FOREIGN = re.compile(rf"[^\x00-\x7f]{{{MOST_MARKS + 1}}}")
+# Letters, marks and symbols that `str.isprintable` accepts and nobody sees: fillers, blanks and joiners.
+UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159"
+JOINERS = "\u200c\u200d"  # which emoji and scripts such as Persian need; behind a Latin letter they only hide
+UNUSUAL = re.compile(r"[^\x20-\x7e]")
 SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
 LINE_ENDS = re.compile(r"\s*\n\s*")  # of an array as code, with the blanks that align its rows
 LONGEST_DESCRIPTION = 80
@@ -57,7 +40,7 @@ FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
 def shown(text: str, target: Target) -> str:
     """A text as its target may show it; what was shown once stays as it is."""
     if target == "json":  # line breaks are between strings: those inside of them were escaped before
-        return STEERING.sub(lambda found: found[0] if found[0] == "\n" or _belongs(found) else _in_json(found), text)
+        return UNUSUAL.sub(lambda found: found[0] if found[0] == "\n" or _is_seen(found) else _in_json(found), text)
     rule = RULES[target]
     said = text.replace("\r\n", "\n") if rule.lines else text
     said = _escaped(said, rule) if rule.longest is None else _cut(said, rule, rule.longest)
@@ -125,34 +108,16 @@ def _cut(text: str, rule: _Rule, longest: int) -> str:
 
 def _escaped(text: str, rule: _Rule) -> str:
     text = text.replace("\t", "    ") if rule.lines else text
-    text = _crowds().sub(_thinned, text) if FOREIGN.search(text) else text
     kept = "\n" if rule.lines else ""
-    return STEERING.sub(lambda found: found[0] if found[0] == kept or _belongs(found) else _escape(found[0]), text)
+    return UNUSUAL.sub(lambda found: found[0] if found[0] == kept or _is_seen(found) else _escape(found[0]), text)
 
 
-def _belongs(found: re.Match[str]) -> bool:
-    """Whether a sign that is not seen by itself is a joiner or a selector after a letter that it changes."""
-    return ATTACHED.search(found.string, max(0, found.start() - 2), found.end()) is not None
-
-
-@cache
-def _crowds() -> re.Pattern[str]:
-    """What may be more marks in a row than a letter has: above U+FFFF anything, as long classes of these are slow."""
-    marks = "".join(chr(k) for k in range(0x300, 0x10000) if _is_mark(chr(k)))
-    return re.compile(f"[{marks}\U00010000-\U0010ffff]{{{MOST_MARKS + 1},}}")
-
-
-def _is_mark(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Mn", "Me")
-
-
-def _thinned(found: re.Match[str]) -> str:
-    """The same with escapes for the marks that are too many."""
-    in_a_row, said = 0, []
-    for letter in found[0]:
-        in_a_row = in_a_row + 1 if _is_mark(letter) else 0
-        said.append(letter if in_a_row <= MOST_MARKS else _escape(letter))
-    return "".join(said)
+def _is_seen(found: re.Match[str]) -> bool:
+    """Whether a character is seen, or is a joiner behind a letter that it changes."""
+    if found[0] in JOINERS:
+        before = found.string[max(0, found.start() - 1) : found.start()]
+        return before > "\x7f" and before.isprintable() and before not in UNSEEN
+    return (found[0].isprintable() or unicodedata.category(found[0]) == "Zs") and found[0] not in UNSEEN
 
 
 def _escape(letter: str) -> str:
@@ -169,7 +134,7 @@ def _in_json(found: re.Match[str]) -> str:
 
 
 def in_ascii(document: str) -> str:
-    """The same document in JSON for a terminal that knows ASCII alone."""
+    """A document in JSON for a terminal that knows ASCII alone."""
     return re.sub("[^\x00-\x7f]", _in_json, document)
 
 
@@ -221,11 +186,6 @@ def short(text: str) -> str:
 def quoted(text: str) -> str:
     """A text in quotes that fits into a message."""
     return repr(text if len(text) <= 80 else f"{text[:79]}…")
-
-
-def legible(text: str) -> str:
-    """A name that fits into a message."""
-    return short(shown(text, "name"))
 
 
 def hashable(value: Any) -> bool:

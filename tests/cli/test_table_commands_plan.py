@@ -421,7 +421,7 @@ TABLES = {
 # What the line that refuses a table or an option names.
 BAD_TABLES = {
     "text.csv": "row 2, column 'a' must be a number, or empty if missing, got '[bold]x'",
-    "gap.csv": "5 of 20 (the first in row 2, column 'a')",
+    "gap.csv": "5 of 20 cells are empty (the first in row 2, column 'a')",
     "one.csv": "at least two arms",
     "none.csv": "none.csv has no rows",
     "empty.csv": "empty.csv is empty",
@@ -459,7 +459,7 @@ BAD_COMMANDS: dict[str, tuple[list[Any], str, int]] = {
     "no program": (["./absent {item}"], "'./absent {item}' failed on '", 4),
     "it fails": (["./fail {item}"], "': exit code 7 (out of [red]licences :dog:)", 4),
     "it hangs": (["./hang {item}", "--timeout", 0.2], "it took longer than the timeout of 0.2 seconds", 4),
-    "no number": (["./talk {item}"], "it printed no number (hello world)", 4),
+    "no number": (["./talk {item}"], "it printed no number as its last word (hello world)", 4),
     "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied", 4),
     "out of bounds": (["./large {item}"], "returned 7.5", 4),
     "no place": (["./high"], "the command './high' has no {item} in it", 2),

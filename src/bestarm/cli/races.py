@@ -93,7 +93,7 @@ class ProgramOptions:
 
     score: Annotated[
         Measured,
-        typer.Option(help="What is measured: time (wall time, less is better) or stdout (the last number printed)."),
+        typer.Option(help="What is measured: time (wall time, less is better) or stdout (a number, printed last)."),
     ] = "time"
     timeout: Annotated[
         float, typer.Option(help="Seconds after which a program is killed; with --score time it counts as that long.")

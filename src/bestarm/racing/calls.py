@@ -305,8 +305,8 @@ def race_commands(
         commands, as text or as lists of words
     items : each takes the place of ``{item}``. Times differ whenever a run is repeated, so for them a sequence is drawn
         from with replacement, as long as the race lasts; otherwise as in `bestarm.race`
-    score : ``"time"``, the wall time in seconds, less is better; or ``"stdout"``, the last number printed, with a
-        decimal point: ``1,5`` and ``1,234`` are refused. Only the last 64 kB of an output are kept
+    score : ``"time"``, the wall time in seconds, less is better; or ``"stdout"``, the last word printed, as `float`
+        reads it: ``1,234``, ``93%`` and ``0.93.`` are refused. Only the last 64 kB of an output are kept
     timeout : seconds after which a program is killed. With ``score="time"`` the run then counts as this time, else as
         failed. A run lasts until the program has exited and nothing holds its output open. Whatever it started that is
         still in its group of processes is killed then, and also when the race is interrupted or killed. A run during

@@ -3,256 +3,28 @@
 import csv
 import io
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bestarm.checks import check_path, check_text
+from bestarm.errors import ParameterError
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
-from bestarm.sources.tables import ScoreTable, column_scores, is_absent, is_number, to_score
-from bestarm.text import counted, cut_short, described, file_name, first_names, legible, repeated, short
+from bestarm.sources.tables import ScoreTable, as_list, column_scores, is_absent, is_number, to_score
+from bestarm.text import counted, cut_short, described, file_name, first_names, repeated, short
 
-MOST_BYTES = 2**28  # of what is unpacked; for large files, ten times their size
+Columns = dict[str, Any]  # lists of cells, or Arrow columns of numbers, by name
+LONGEST_CELL = 2**31 - 1
+MOST_BYTES = 2**28  # of Parquet that is unpacked; for large files, ten times their size
 PER_BYTE = 10
 LONGEST_REASON = 300  # characters of what Arrow says
 NESTED_ROWS = 16  # of lists and records, read at a time: no size of theirs is known before
-
-
-def read_parquet(path: Path) -> tuple[list[str], list[Any]]:
-    """The names of the columns, and the columns; the index of a pandas frame is the first, and has no name."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'bestarm[frames]'") from error
-    check_is_file(path)
-    try:
-        with parquet.ParquetFile(path) as file:
-            most = max(MOST_BYTES, PER_BYTE * path.stat().st_size)
-            _check_sizes(file.metadata, path.stat().st_size, most)
-            schema = file.schema_arrow
-        names = list(schema.names)
-        if len(set(names)) < len(names):
-            return names, [[] for _ in names]  # refused by the names
-        with parquet.ParquetFile(
-            path, read_dictionary=[name for name in names if _is_text(schema.field(name))]
-        ) as file:
-            columns = _columns(file, schema, most)
-    except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
-        why = cut_short(" ".join(str(error).split()), LONGEST_REASON)
-        raise ValueError(f"{file_name(path)} cannot be read as Parquet: {why}") from error
-    index = _index_of_pandas(schema.metadata or {}, columns)
-    if index is not None:
-        columns = {"": columns.pop(index)} | columns
-    return list(columns), list(columns.values())
-
-
-def _check_sizes(metadata: Any, n_bytes: int, most: int) -> None:
-    """Refuse a file that would be far larger when unpacked."""
-    check_size(metadata.num_rows, metadata.num_columns, n_bytes, "bytes")
-    unpacked = sum(
-        group.column(k).total_uncompressed_size
-        for group in map(metadata.row_group, range(metadata.num_row_groups))
-        for k in range(metadata.num_columns)
-    )
-    if unpacked > most:
-        raise ValueError(
-            f"its {n_bytes:,} bytes would be {unpacked:,} when unpacked, but at most {MOST_BYTES:,} are read, or "
-            f"{PER_BYTE} times the size of the file if that is more"
-        )
-
-
-def _columns(file: Any, schema: Any, most: int) -> dict[str, Any]:
-    from pyarrow import types
-
-    nested = {field.name for field in schema if types.is_nested(field.type)}
-    flat = [name for name in schema.names if name not in nested]
-    table = file.read(columns=flat if nested else None)
-    cells = {name: _nested(file, name) if name in nested else _flat(table.column(name)) for name in schema.names}
-    return {name: _limited(part, name, most) if isinstance(part, Iterator) else part for name, part in cells.items()}
-
-
-def _is_text(field: Any) -> bool:
-    from pyarrow import types
-
-    kinds = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    return any(is_kind(field.type) for is_kind in kinds)
-
-
-def _flat(column: Any) -> Any:
-    """A column of numbers or flags as it is, of texts one by one, of anything else as a list."""
-    from pyarrow import types
-
-    if types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type):
-        return column
-    if types.is_dictionary(column.type):
-        return (cell for chunk in column.chunks for cell in _looked_up(chunk))
-    try:
-        return column.to_pylist()
-    except (ValueError, OverflowError):  # times that Python has no object for
-        return column.cast("string").to_pylist()
-
-
-def _looked_up(chunk: Any) -> Iterator[Any]:
-    """The cells of a column that holds each text once, and where it belongs: no copy is made of any."""
-    chunk.validate(full=True)  # a damaged file may point to texts that there are not
-    words = [
-        word.decode("utf-8", "backslashreplace") if isinstance(word, bytes) else word
-        for word in chunk.dictionary.to_pylist()
-    ]
-    return (None if place is None else words[place] for place in chunk.indices.to_pylist())
-
-
-def _nested(file: Any, name: str) -> Iterator[str]:
-    """The cells of a column of lists or records, as texts."""
-    for batch in file.iter_batches(NESTED_ROWS, columns=[name]):
-        yield from map(str, batch.column(name).to_pylist())
-
-
-def _limited(cells: Iterator[Any], name: str, most: int) -> list[Any]:
-    """The cells, refused once their texts are too long together: each may be in the file once for many rows."""
-    kept, size = [], 0
-    for cell in cells:
-        size += len(cell) if isinstance(cell, str) else 0
-        if size > most:
-            raise ValueError(f"column {short(name)!r} holds more than {most:,} characters")
-        kept.append(cell)
-    return kept
-
-
-def _index_of_pandas(metadata: dict[bytes, bytes], columns: dict[str, Any]) -> str | None:
-    """The column that was the index of a pandas frame, if there is one: it holds the items."""
-    try:
-        written = json.loads(metadata.get(b"pandas", b"{}"))["index_columns"]
-    except (ValueError, RecursionError, KeyError, TypeError):  # written by others
-        return None
-    if not isinstance(written, list) or not all(isinstance(name, str) for name in written):
-        return None
-    index = [name for name in written if name in columns]
-    return index[0] if len(index) == 1 else None
-
-
-LONGEST_CELL = 2**31 - 1
-ROWS_AT_A_TIME = 200  # more would not stay in the processor's cache, nor out of the garbage collector's sight
-DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?")
-END = "\0"  # a row after the last one: no text file holds it
-Column = Sequence[Any]  # or an Arrow column of numbers
-Columns = tuple[list[str], list[Column]]
-
-
-def _read_delimited(path: Path, delimiter: str) -> Columns:
-    text = read_text_file(path)
-    usual = csv.field_size_limit(LONGEST_CELL)  # items may be long texts
-    try:
-        rows = _rows(csv.reader(chain(_csv_lines(text), [END]), delimiter=delimiter))
-        header = next(rows, None)
-        if header is None:
-            raise ValueError(f"{file_name(path)} is empty: its first line must name the columns")
-        if len(header) == 1:
-            _refuse_other_separators(path, header[0], delimiter, delimiter.join(next(rows, [])))
-        return header, _columns_of(header, rows, path)
-    except csv.Error as error:
-        raise ValueError(f"{file_name(path)} cannot be read as a table: {error}") from error
-    finally:
-        csv.field_size_limit(usual)
-
-
-def _csv_lines(text: str) -> Iterable[str]:
-    """The lines of a table; a cell in quotes may hold line ends, so that these have to be kept then."""
-    return io.StringIO(text, newline="") if '"' in text else filter(None, lines_of(text))
-
-
-def _rows(rows: Iterable[list[str]]) -> Iterator[list[str]]:
-    """The rows that are not blank, up to the end."""
-    for row in rows:
-        if row == [END]:
-            return
-        if row and row[-1].endswith(END):
-            raise csv.Error("a quotation mark is opened and never closed")
-        if row:
-            yield row
-
-
-def _columns_of(header: list[str], rows: Iterator[list[str]], path: Path) -> list[Column]:
-    """The cells of the columns; some rows at a time, as lists of rows take far more memory."""
-    columns: list[list[str]] = [[] for _ in header]
-    while block := list(islice(rows, ROWS_AT_A_TIME)):
-        if set(map(len, block)) != {len(header)}:
-            number, row = next((k, row) for k, row in enumerate(block, start=1) if len(row) != len(header))
-            where = f"row {len(columns[0]) + number} of {file_name(path)}"
-            raise ValueError(f"{where} has {counted(len(row), 'cell')}, but there are {len(header)} columns")
-        for column, cells in zip(columns, zip(*block, strict=True), strict=True):
-            column.extend(cells)
-    return list(columns)
-
-
-def _refuse_other_separators(path: Path, header: str, delimiter: str, row: str) -> None:
-    """Refuse a table of a single column whose name holds other separators; ``row`` is the one below it."""
-    for name, mark in (("semicolons", ";"), ("tabs", "\t"), ("commas", ",")):
-        if mark not in header or mark == delimiter:
-            continue
-        what, usual = f"separated by {name}", "commas" if delimiter == "," else "tabs"
-        number = next((cell.strip() for cell in row.split(mark) if DECIMAL_COMMA.fullmatch(cell.strip())), None)
-        if number is not None and mark != ",":
-            what += f", and its numbers written with decimal commas ({short(number)})"
-            usual += " between columns and points for decimals"
-        raise ValueError(f"the columns of {file_name(path)} seem to be {what}: save it with {usual}")
-
-
-def _read_json_lines(path: Path) -> Columns:
-    records = list(_records(path))
-    header = list(dict.fromkeys(name for record in records for name in record))
-    try:
-        check_size(len(records), len(header), sum(map(len, records)), "entries")
-    except ValueError as error:
-        raise ValueError(f"{file_name(path)}: {error}") from error
-    return header, [[record.get(name) for record in records] for name in header]
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines_of(read_text_file(path)), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line, object_pairs_hook=_unique)
-            if isinstance(record, dict):
-                record = {name: str(cell) if isinstance(cell, dict | list) else cell for name, cell in record.items()}
-                if "\\ud" in line.lower():
-                    json.dumps(record, ensure_ascii=False).encode()  # refuses half a character
-        except RecursionError as error:
-            raise ValueError(f"line {number} of {file_name(path)} is nested too deeply") from error
-        except ValueError as error:
-            raise ValueError(f"line {number} of {file_name(path)} cannot be read as JSON: {error}") from error
-        if not isinstance(record, dict):
-            got = described(line.strip())
-            raise ValueError(
-                f"line {number} of {file_name(path)} must be a JSON object, one entry per column, got {got}"
-            )
-        yield record
-
-
-def _unique(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(entries)
-    if len(record) < len(entries):
-        raise ValueError(f"{short(str(repeated(name for name, _ in entries)))!r} appears more than once")
-    return record
-
-
-READERS: dict[str, Callable[[Path], Columns]] = {
-    ".csv": partial(_read_delimited, delimiter=","),
-    ".tsv": partial(_read_delimited, delimiter="\t"),
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
-    ".parquet": read_parquet,
-}
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
-LONG = " (one row per score? then name item_column, arm_column and score_column)"
+LONG = " (one row per score? then name the columns of items, arms and scores)"
 
 
 def read_table(
@@ -279,38 +51,35 @@ def read_table(
     """
     check_path("path", path)
     path, item, arm, score = Path(path), item_column, arm_column, score_column
-    chosen = [name for name in (item, arm, score, group_column) if name is not None]
-    for name in chosen:
-        check_text("the name of a column", name)
-    header, columns = _read(path)
-    twice = repeated(header)
-    if twice is not None:
-        raise ValueError(
-            f"the columns of {file_name(path)} must have different names, but {short(twice)!r} appears more than once"
-        )
-    if not columns or not len(columns[0]):
+    given = {"item_column": item, "arm_column": arm, "score_column": score, "group_column": group_column}
+    for parameter, name in given.items():
+        if name is not None:
+            check_text(parameter, name)
+    chosen = [name for name in given.values() if name is not None]
+    columns = _read(path)
+    if not columns or not len(next(iter(columns.values()))):
         raise ValueError(f"{file_name(path)} has no rows: there must be one for each {'score' if arm else 'item'}")
     for name in chosen:
-        if name not in header:
-            have = first_names([legible(column) for column in header])
+        if name not in columns:
+            have = first_names([short(column) for column in columns])
             raise ValueError(f"{file_name(path)} has no column {short(name)!r}: its columns are {have}")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"items, arms, scores and groups must be in different columns, got {described(chosen)}")
     try:
         if arm is None and score is None:
-            return _wide(header, columns, item, group_column)
+            return _wide(columns, item, group_column)
         if item is not None and arm is not None and score is not None:
-            table = _long(header, columns, item, arm, score)
-            return table if group_column is None else _with_groups(table, header, columns, item, group_column)
+            return _long(columns, item, arm, score, group_column)
     except ValueError as error:
         long = "" if arm or "must be a number" not in str(error) else LONG
         raise ValueError(f"{file_name(path)}: {error}{long}") from error
-    raise ValueError("a long table needs the names of all its columns: item_column, arm_column and score_column")
+    absent = "item_column" if item is None else "arm_column" if arm is None else "score_column"
+    raise ParameterError(absent, "must be given, too: a long table needs the names of all its columns", None)
 
 
 def _read(path: Path) -> Columns:
-    """The names of the columns, and the columns."""
-    reader: Callable[[Path], Columns] | None = READERS.get(path.suffix.lower())
+    """The columns of a file."""
+    reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(f"{file_name(path)} must end in one of {', '.join(READERS)}, so that its format is known")
     try:
@@ -319,35 +88,37 @@ def _read(path: Path) -> Columns:
         raise ValueError(f"{file_name(path)} is too large for the memory of this machine") from error
 
 
-def _cells(column: Column) -> list[Any]:
-    """The cells of a column, as Python's own objects."""
-    return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+def _check_names(names: Sequence[str], path: Path) -> None:
+    twice = repeated(names)
+    if twice is not None:
+        raise ValueError(
+            f"the columns of {file_name(path)} must have different names, but {short(twice)!r} appears more than once"
+        )
 
 
-def _wide(header: list[str], columns: list[Column], item: str | None, group: str | None) -> ScoreTable:
-    groups = None
-    if group is not None:
-        at = header.index(group)
-        groups = tuple(_cells(columns[at]))
-        header, columns = [*header[:at], *header[at + 1 :]], [*columns[:at], *columns[at + 1 :]]
-    n_rows = len(columns[0]) if columns else 0
-    names_at = header.index(item) if item is not None else _names_at(header, columns)
-    arms = [k for k in range(len(header)) if k != names_at]
-    items = map(str, range(1, n_rows + 1)) if names_at is None else map(str, _cells(columns[names_at]))
-    scores = np.empty((n_rows, len(arms)))
-    for place, k in enumerate(arms):
-        scores[:, place] = column_scores(columns[k], header[k])
-    return ScoreTable(tuple(header[k] for k in arms), tuple(items), scores, groups)
+# --- wide and long ---------------------------------------------------------------------------------------------------
 
 
-def _names_at(header: list[str], columns: list[Column]) -> int | None:
+def _wide(columns: Columns, item: str | None, group: str | None) -> ScoreTable:
+    scores = dict(columns)
+    groups = None if group is None else tuple(as_list(scores.pop(group)))
+    named_by = item if item is not None else _find_items(scores)
+    n_rows = len(next(iter(columns.values())))
+    items = range(1, n_rows + 1) if named_by is None else as_list(scores.pop(named_by))
+    table = np.empty((n_rows, len(scores)))
+    for k, (name, column) in enumerate(scores.items()):
+        table[:, k] = column_scores(column, name)
+    return ScoreTable(tuple(scores), tuple(map(str, items)), table, groups)
+
+
+def _find_items(columns: Columns) -> str | None:
     """The first column, if others are left and it is named like one of items or holds no number at all."""
-    if len(header) < 2:
+    if len(columns) < 2:
         return None
-    cells = _cells(columns[0])
-    names = not any(map(is_number, cells)) and not all(map(is_absent, cells))
-    items = header[0].strip().lower() in ITEM_NAMES or names or _counts_up(cells)
-    return 0 if items else None
+    first = next(iter(columns))
+    cells = as_list(columns[first])
+    are_names = not any(map(is_number, cells)) and not all(map(is_absent, cells))
+    return first if first.strip().lower() in ITEM_NAMES or are_names or _counts_up(cells) else None
 
 
 def _counts_up(cells: list[Any]) -> bool:
@@ -356,30 +127,209 @@ def _counts_up(cells: list[Any]) -> bool:
     return len(cells) >= COUNTED and all(str(cell) == str(k) for k, cell in enumerate(cells, start))
 
 
-def _long(header: list[str], columns: list[Column], item: str, arm: str, score: str) -> ScoreTable:
-    of_item, of_arm, cells = (_cells(columns[header.index(name)]) for name in (item, arm, score))
-    of_item, of_arm = [str(name) for name in of_item], [str(name) for name in of_arm]
+def _long(columns: Columns, item: str, arm: str, score: str, group: str | None) -> ScoreTable:
+    of_item, of_arm = ([str(name) for name in as_list(columns[column])] for column in (item, arm))
+    cells = as_list(columns[score])
     items = {name: k for k, name in enumerate(dict.fromkeys(of_item))}
     arms = {name: k for k, name in enumerate(dict.fromkeys(of_arm))}
     check_size(len(items), len(arms), len(cells), "scores")
     scores = np.full((len(items), len(arms)), np.nan)
     filled = np.zeros(scores.shape, dtype=bool)
-    for number, (its_item, its_arm, cell) in enumerate(zip(of_item, of_arm, cells, strict=True), start=1):
+    for row, (its_item, its_arm, cell) in enumerate(zip(of_item, of_arm, cells, strict=True), start=1):
         place = items[its_item], arms[its_arm]
         if filled[place]:
-            where = f"arm {short(its_arm)!r} on item {short(its_item)!r}"
-            raise ValueError(f"row {number} repeats the score of {where}")
+            raise ValueError(f"row {row} repeats the score of arm {short(its_arm)!r} on item {short(its_item)!r}")
         filled[place] = True
-        scores[place] = to_score(cell, number, score)
-    return ScoreTable(tuple(arms), tuple(items), scores)
+        scores[place] = to_score(cell, row, score)
+    groups = None if group is None else _groups_of(of_item, as_list(columns[group]))
+    return ScoreTable(tuple(arms), tuple(items), scores, groups)
 
 
-def _with_groups(table: ScoreTable, header: list[str], columns: list[Column], item: str, group: str) -> ScoreTable:
-    """A long table with the groups of its items, which must be the same in all rows of an item."""
-    names, labels = (_cells(columns[header.index(name)]) for name in (item, group))
+def _groups_of(of_item: list[str], labels: list[Any]) -> tuple[Any, ...]:
+    """The groups of the items of a long table, which must be the same in all rows of an item."""
     groups: dict[str, Any] = {}
-    for number, (name, label) in enumerate(zip(map(str, names), labels, strict=True), start=1):
-        if groups.setdefault(name, label) != label:
-            known, now = described(groups[name]), described(label)
-            raise ValueError(f"row {number} puts item {short(name)!r} into group {now}, but it was in {known}")
-    return ScoreTable(table.arms, table.items, table.scores, tuple(groups[name] for name in table.items))
+    for row, (item, label) in enumerate(zip(of_item, labels, strict=True), start=1):
+        if groups.setdefault(item, label) != label:
+            known, now = described(groups[item]), described(label)
+            raise ValueError(f"row {row} puts item {short(item)!r} into group {now}, but it was in {known}")
+    return tuple(groups.values())
+
+
+# --- CSV, TSV and JSON lines -----------------------------------------------------------------------------------------
+
+
+def _read_delimited(path: Path, delimiter: str) -> Columns:
+    text = io.StringIO(read_text_file(path), newline="")
+    usual = csv.field_size_limit(LONGEST_CELL)  # items may be long texts
+    rows = csv.reader(text, delimiter=delimiter, strict=True)  # which refuses quotation marks that are never closed
+    try:
+        header = next(filter(None, rows), None)
+        if header is None:
+            raise ValueError(f"{file_name(path)} is empty: its first line must name the columns")
+        if len(header) == 1:
+            _refuse_other_separators(path, header[0], delimiter)
+        _check_names(header, path)
+        columns: list[list[str]] = [[] for _ in header]
+        for row in filter(None, rows):
+            if len(row) != len(header):
+                where = f"row {len(columns[0]) + 1} of {file_name(path)}"
+                raise ValueError(f"{where} has {counted(len(row), 'cell')}, but there are {len(header)} columns")
+            for column, cell in zip(columns, row, strict=True):
+                column.append(cell)
+    except csv.Error as error:
+        raise ValueError(f"line {rows.line_num} of {file_name(path)} cannot be read as a table: {error}") from error
+    finally:
+        csv.field_size_limit(usual)
+    return dict(zip(header, columns, strict=True))
+
+
+def _refuse_other_separators(path: Path, header: str, delimiter: str) -> None:
+    """Refuse a table of a single column whose name holds other separators."""
+    usual = "commas" if delimiter == "," else "tabs"
+    for name, mark in (("semicolons", ";"), ("tabs", "\t"), ("commas", ",")):
+        if mark in header:
+            raise ValueError(
+                f"the columns of {file_name(path)} seem to be separated by {name}: save it with {usual} between "
+                "columns and points for decimals"
+            )
+
+
+def _read_json_lines(path: Path) -> Columns:
+    records = list(_records(path))
+    names = list(dict.fromkeys(name for record in records for name in record))
+    try:
+        check_size(len(records), len(names), sum(map(len, records)), "entries")
+    except ValueError as error:
+        raise ValueError(f"{file_name(path)}: {error}") from error
+    return {name: [record.get(name) for record in records] for name in names}
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines_of(read_text_file(path)), start=1):
+        if not line.strip():
+            continue
+        where = f"line {number} of {file_name(path)}"
+        try:
+            record = json.loads(line, object_pairs_hook=_without_repetition)
+            if "\\ud" in line.lower():
+                json.dumps(record, ensure_ascii=False).encode()  # refuses half a character
+        except RecursionError as error:
+            raise ValueError(f"{where} is nested too deeply") from error
+        except ValueError as error:
+            raise ValueError(f"{where} cannot be read as JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise ValueError(f"{where} must be a JSON object, one entry per column, got {described(line.strip())}")
+        yield {name: str(cell) if isinstance(cell, dict | list) else cell for name, cell in record.items()}
+
+
+def _without_repetition(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(entries)
+    if len(record) < len(entries):
+        raise ValueError(f"{short(str(repeated(name for name, _ in entries)))!r} appears more than once")
+    return record
+
+
+# --- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def _read_parquet(path: Path) -> Columns:
+    """The columns; the index of a pandas frame is the first, and has no name."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install 'bestarm[frames]'") from error
+    check_is_file(path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            most = _check_sizes(file.metadata, path.stat().st_size)
+        _check_names(schema.names, path)
+        texts = [field.name for field in schema if _is_text(field.type)]
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            columns = {field.name: _column(file, field, most) for field in schema}
+    except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
+        why = cut_short(" ".join(str(error).split()), LONGEST_REASON)
+        raise ValueError(f"{file_name(path)} cannot be read as Parquet: {why}") from error
+    index = _index_of_pandas(schema.metadata or {}, columns)
+    return columns if index is None else {"": columns.pop(index)} | columns
+
+
+def _check_sizes(metadata: Any, n_bytes: int) -> int:
+    """Refuse a file that would be far larger when unpacked; how many characters a column may have."""
+    check_size(metadata.num_rows, metadata.num_columns, n_bytes, "bytes")
+    unpacked = sum(
+        group.column(k).total_uncompressed_size
+        for group in map(metadata.row_group, range(metadata.num_row_groups))
+        for k in range(metadata.num_columns)
+    )
+    most = max(MOST_BYTES, PER_BYTE * n_bytes)
+    if unpacked > most:
+        raise ValueError(
+            f"its {n_bytes:,} bytes would be {unpacked:,} when unpacked, but at most {MOST_BYTES:,} are read, or "
+            f"{PER_BYTE} times the size of the file if that is more"
+        )
+    return most
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    checks = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(check(kind) for check in checks)
+
+
+def _column(file: Any, field: Any, most: int) -> Any:
+    """A column of numbers or flags as it is, of anything else as a list."""
+    from pyarrow import types
+
+    if types.is_nested(field.type):
+        batches = file.iter_batches(NESTED_ROWS, columns=[field.name])
+        return _limited((str(cell) for batch in batches for cell in batch.column(0).to_pylist()), field.name, most)
+    column = file.read(columns=[field.name]).column(0)
+    if types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type):
+        return column
+    if types.is_dictionary(column.type):
+        return _limited((cell for chunk in column.chunks for cell in _looked_up(chunk)), field.name, most)
+    try:
+        return column.to_pylist()
+    except (ValueError, OverflowError):  # times that Python has no object for
+        return column.cast("string").to_pylist()
+
+
+def _looked_up(chunk: Any) -> Iterator[Any]:
+    """The cells of a column that holds each text once, and where it belongs: no copy is made of any."""
+    chunk.validate(full=True)  # a damaged file may point to texts that there are not
+    words = chunk.dictionary.to_pylist()
+    texts = [word.decode("utf-8", "backslashreplace") if isinstance(word, bytes) else word for word in words]
+    return (None if place is None else texts[place] for place in chunk.indices.to_pylist())
+
+
+def _limited(cells: Iterator[Any], name: str, most: int) -> list[Any]:
+    """The cells, refused once their texts are too long together: each may be in the file once for many rows."""
+    kept, size = [], 0
+    for cell in cells:
+        size += len(cell) if isinstance(cell, str) else 0
+        if size > most:
+            raise ValueError(f"column {short(name)!r} holds more than {most:,} characters")
+        kept.append(cell)
+    return kept
+
+
+def _index_of_pandas(metadata: dict[bytes, bytes], columns: Columns) -> str | None:
+    """The column that was the index of a pandas frame, if there is one: it holds the items."""
+    try:
+        names = json.loads(metadata.get(b"pandas", b"{}"))["index_columns"]
+        found = [name for name in names if name in columns]
+    except (ValueError, RecursionError, KeyError, TypeError):  # written by others
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+READERS: dict[str, Callable[[Path], Columns]] = {
+    ".csv": partial(_read_delimited, delimiter=","),
+    ".tsv": partial(_read_delimited, delimiter="\t"),
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}

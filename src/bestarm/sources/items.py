@@ -16,12 +16,24 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms.game import warn_of_assumption
 from bestarm.checks import check_flag, check_seed
-from bestarm.errors import BestarmError
+from bestarm.errors import BestarmError, ParameterError, ParameterTypeError
 from bestarm.files import lines_of, read_text, read_text_file
 from bestarm.text import counted, described, file_name, first_names, hashable, label_text, repeated, short, storable
 
+Groups = Callable[[Any], Any] | Mapping[Any, Any] | Iterable[Any]
+Kind = Literal["pool", "drawn", "stream", "seeds"]  # drawn: from a list, with replacement
 MOST_NESTED = 100  # levels of lists in lists
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+STDIN = "-"  # in place of the name of a file
+LONGEST_TEXT = 200  # characters of an item that are kept
+MOST_BYTES, MOST_LINES = 2**28, 10**7  # of a file of items
+MOST_COMPARED = 10**6  # items among which repeated ones are looked for: that takes memory
+SWAPS = 6  # rounds of the Feistel network; four are enough for a pseudorandom permutation (Luby, Rackoff 1988)
+HALF = 2**16
+WEYL = 0x9E3779B1  # odd, so that the progression has no repetition within 2**32 rounds
+
+
+# --- arms ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -45,33 +57,36 @@ def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
         kinds = "a sequence, or a mapping of names to what evaluate is given"
-        raise TypeError(f"arms must be {kinds}, got {described(arms)}")
+        raise ParameterTypeError("arms", f"must be {kinds}, got {described(arms)}", arms)
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
-    for arm, label in enumerate(labels):
-        if _is_deep(label):
-            raise ValueError(
-                f"arm {arm} holds itself, or is nested more than {MOST_NESTED} levels deep: give arms as a mapping, "
-                "{'name': ..., ...}"
-            )
     names = tuple(_name(arm, label) for arm, label in enumerate(labels))
-    for arm, name in enumerate(names):
-        if not name.strip() or labels[arm] is None:
-            raise ValueError(f"every arm must have a name, but arm {arm} is {described(labels[arm])}")
-        if isinstance(labels[arm], set | frozenset):
-            raise TypeError(
-                f"arm {arm} is a set, whose text changes from run to run: give arms as a mapping, {{'name': ..., ...}}"
-            )
-        if ADDRESS.search(name) or name == "<lambda>":
-            raise ValueError(
-                f"arm {arm} has no name of its own ({short(name)}): give arms as a mapping, {{'name': ..., ...}}"
-            )
     twice = repeated(names)
     if twice is not None:
-        raise ValueError(f"arms must have different names, but {short(twice)!r} appears more than once")
+        problem = f"must have different names, but {short(twice)!r} appears more than once"
+        raise ParameterError("arms", problem, twice)
     if len(names) < 2:
         raise ValueError(f"there must be at least two arms to compare, got {len(names)}")
     return RaceArms(labels, names, values)
+
+
+def _name(arm: int, label: Any) -> str:
+    """The name of an arm, refused if there is none or if it would be another one in the next run."""
+    advice = "give arms as a mapping, {'name': ..., ...}"
+    if _is_deep(label):
+        raise ValueError(f"arm {arm} holds itself, or is nested more than {MOST_NESTED} levels deep: {advice}")
+    if isinstance(label, set | frozenset):
+        raise TypeError(f"arm {arm} is a set, whose text changes from run to run: {advice}")
+    try:
+        name = label_text(label)
+    except Exception as error:  # whatever a method of the user's does
+        raised = f"{type(label).__name__}.__str__ raises {type(error).__name__}"
+        raise ValueError(f"arm {arm} has no name: {raised}; {advice}") from error
+    if not name.strip() or label is None:
+        raise ValueError(f"every arm must have a name, but arm {arm} is {described(label)}")
+    if ADDRESS.search(name) or name == "<lambda>":
+        raise ValueError(f"arm {arm} has no name of its own ({short(name)}): {advice}")
+    return name
 
 
 def _is_deep(label: Any) -> bool:
@@ -87,17 +102,7 @@ def _nests(part: Any) -> bool:
     return isinstance(part, Mapping | tuple | list)
 
 
-def _name(arm: int, label: Any) -> str:
-    try:
-        return label_text(label)
-    except Exception as error:  # whatever a method of the user's does
-        raise ValueError(
-            f"arm {arm} has no name: {type(label).__name__}.__str__ raises {type(error).__name__}; give arms as a "
-            "mapping, {'name': ..., ...}"
-        ) from error
-
-
-Groups = Callable[[Any], Any] | Mapping[Any, Any] | Iterable[Any]
+# --- groups ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -111,13 +116,17 @@ class Group:
 def group_labels(items: Sequence[Any], groups: Groups) -> list[Hashable]:
     """The label of the group of each item: as the function says, or as they are given."""
     if isinstance(groups, str) or not (callable(groups) or isinstance(groups, Iterable)):
-        raise TypeError(f"groups must be a label for each item, or a function of an item, got {described(groups)}")
+        problem = f"must be a label for each item, or a function of an item, got {described(groups)}"
+        raise ParameterTypeError("groups", problem, groups)
     labels = _looked_up(items, groups) if isinstance(groups, Mapping) or callable(groups) else list(groups)
     if len(labels) != len(items):
-        raise ValueError(f"groups must hold one label for each of the {len(items)} items, got {len(labels)}")
+        raise ParameterError(
+            "groups", f"must hold one label for each of the {len(items)} items, got {len(labels)}", groups
+        )
     for label in labels:
         if not hashable(label) or label is None or str(label) in ("", "nan"):
-            raise ValueError(f"groups must be names or numbers, one for each item, got {described(label)}")
+            problem = f"must be names or numbers, one for each item, got {described(label)}"
+            raise ParameterError("groups", problem, label)
     return labels
 
 
@@ -126,7 +135,8 @@ def _looked_up(items: Sequence[Any], groups: Mapping[Any, Any] | Callable[[Any],
         return [groups(item) for item in items]
     for item in items:
         if not hashable(item) or item not in groups:
-            raise ValueError(f"groups must hold the group of every item, but there is none for {described(item)}")
+            problem = f"must hold the group of every item, but there is none for {described(item)}"
+            raise ParameterError("groups", problem, item)
     return [groups[item] for item in items]
 
 
@@ -136,7 +146,7 @@ def members(labels: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     for place, label in enumerate(labels):
         places.setdefault(label, []).append(place)
     if len(places) < 2:
-        raise ValueError(f"groups must name at least two groups, got {len(places)}")
+        raise ParameterError("groups", f"must name at least two groups, got {len(places)}", list(places))
     return places
 
 
@@ -146,9 +156,102 @@ def grouped_items(items: Sequence[Any], groups: Groups) -> list[Group]:
     return [Group(label_text(label), tuple(items[k] for k in part)) for label, part in places.items()]
 
 
-SWAPS = 6  # rounds of the Feistel network; four are enough for a pseudorandom permutation (Luby, Rackoff 1988)
-HALF = 2**16
-WEYL = 0x9E3779B1  # odd, so that the progression has no repetition within 2**32 rounds
+# --- items in their order -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items in the order of the rounds, and what is known about them in advance."""
+
+    kind: Kind
+    order: Iterator[Any]
+    n_items: int | None = None
+    digest: str | None = None
+    sizes: tuple[int, ...] | None = None  # of the groups of a pool, in the order of the rounds
+
+    @property
+    def n_rounds(self) -> int | None:
+        """The number of rounds after which the items are used up; None where they never are."""
+        if self.kind != "pool":
+            return None
+        return self.n_items if self.sizes is None else len(self.sizes)
+
+
+def items_in_order(
+    items: Sequence[Any] | Iterable[Any] | None, seed: int, replace: bool | None = None, groups: Groups | None = None
+) -> Items:
+    """A sequence is a finite pool in random order, an iterator a stream, None a fresh seed for each round.
+
+    With ``replace`` the items of a sequence are drawn again and again; with ``groups`` a round has a whole group.
+    """
+    check_seed(seed)
+    if replace is not None:
+        check_flag("replace", replace)
+    is_list = hasattr(items, "__len__")
+    if replace and not is_list:
+        problem = f"needs a list of items to draw from, got {described(items)}"
+        raise ParameterError("replace", problem, replace)
+    if groups is not None and (replace or not is_list):
+        got = "draws with replacement" if replace else described(items)
+        problem = f"are those of a list of items that is used without replacement, got {got}"
+        raise ParameterError("groups", problem, groups)
+    if items is None:
+        return Items("seeds", fresh_seeds(seed))
+    no_items = isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns")
+    if no_items or not (is_list or isinstance(items, Iterable)):
+        problem = f"must be a list or another sequence, or an iterator, got {described(items)}"
+        raise ParameterTypeError("items", problem, items)
+    if not is_list:
+        return Items("stream", iter(items))
+    pool = items if isinstance(items, Sequence) else _as_sequence(items)
+    if replace:
+        return Items("drawn", drawn(pool, seed), len(pool), _fingerprint(pool))
+    if len(pool) < 2:
+        raise ParameterError("items", f"must hold at least two items, got {len(pool)}", items)
+    if groups is not None:
+        return _in_groups(pool, groups, seed)
+    order = shuffled(len(pool), seed).tolist()
+    return Items("pool", (pool[k] for k in order), len(pool), _fingerprint(pool))
+
+
+def _fingerprint(pool: Sequence[Any]) -> str:
+    """The fingerprint of all items; refused if they are not as many as the length of their list says."""
+    numbers = count()
+    fingerprint = digest(full_text(item) for item, _ in zip(islice(pool, len(pool) + 1), numbers, strict=False))
+    if (n_items := next(numbers)) != len(pool):
+        found = "more" if n_items > len(pool) else f"{n_items:,}"
+        problem = f"must hold as many items as their length says, {len(pool):,}, but there are {found}"
+        raise ParameterError("items", problem, pool)
+    return fingerprint
+
+
+def _in_groups(pool: Sequence[Any], groups: Groups, seed: int) -> Items:
+    """The groups of a pool in random order."""
+    parts = grouped_items(pool, groups)
+    order = [parts[k] for k in shuffled(len(parts), seed).tolist()]
+    texts = (full_text(item) for part in parts for item in (part.label, *part.items))
+    return Items("pool", iter(order), len(pool), digest(texts), tuple(len(part.items) for part in order))
+
+
+def _as_sequence(items: Any) -> list[Any]:
+    """The items of a collection that is no sequence: an array, or what has only a length and numbered parts."""
+    return list(items) if isinstance(items, Iterable) else [items[k] for k in range(len(items))]
+
+
+def shuffled(n_items: int, seed: int) -> NDArray[np.int64]:
+    """The order in which the items of a pool are used."""
+    return np.random.default_rng(np.random.SeedSequence(seed)).permutation(n_items)
+
+
+def drawn(pool: Sequence[Any], seed: int) -> Iterator[Any]:
+    """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
+    if not pool:
+        raise ParameterError("items", "must hold at least one item, got none", pool)
+    luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
+    return (luck.choice(pool) for _ in count())
+
+
+# --- fresh seeds -----------------------------------------------------------------------------------------------------
 
 
 def fresh_seeds(seed: int) -> Iterator[int]:
@@ -182,99 +285,7 @@ def seeds_in_progression(seed: int) -> Iterator[int]:
     return ((start + WEYL * k) % HALF**2 for k in count())
 
 
-STDIN = "-"  # in place of the name of a file
-LONGEST_TEXT = 200  # characters of an item that are kept
-MOST_BYTES, MOST_LINES = 2**28, 10**7  # of a file of items
-MOST_COMPARED = 10**6  # items among which repeated ones are looked for: that takes memory
-Kind = Literal["pool", "drawn", "stream", "seeds"]  # drawn: from a list, with replacement
-
-
-@dataclass(frozen=True)
-class Items:
-    """The items in the order of the rounds, and what is known about them in advance."""
-
-    kind: Kind
-    order: Iterator[Any]
-    n_items: int | None = None
-    digest: str | None = None
-    sizes: tuple[int, ...] | None = None  # of the groups of a pool, in the order of the rounds
-
-    @property
-    def n_rounds(self) -> int | None:
-        """The number of rounds after which the items are used up; None where they never are."""
-        if self.kind != "pool":
-            return None
-        return self.n_items if self.sizes is None else len(self.sizes)
-
-
-def items_in_order(
-    items: Sequence[Any] | Iterable[Any] | None, seed: int, replace: bool | None = None, groups: Groups | None = None
-) -> Items:
-    """A sequence is a finite pool in random order, an iterator a stream, None a fresh seed for each round.
-
-    With ``replace`` the items of a sequence are drawn again and again; with ``groups`` a round has a whole group.
-    """
-    check_seed(seed)
-    if replace is not None:
-        check_flag("replace", replace)
-    if replace and not hasattr(items, "__len__"):
-        raise ValueError(f"replace=True draws from a list of items, got {described(items)}")
-    if groups is not None and (replace or not hasattr(items, "__len__")):
-        with_what = "replace=True" if replace else described(items)
-        raise ValueError(f"groups are those of a list of items that is used without replacement, got {with_what}")
-    if items is None:
-        return Items("seeds", fresh_seeds(seed))
-    if isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns"):
-        raise TypeError(f"items must be a list or another sequence, or an iterator, got {described(items)}")
-    if not hasattr(items, "__len__"):
-        if not isinstance(items, Iterable):
-            raise TypeError(f"items must be a list or another sequence, or an iterator, got {described(items)}")
-        return Items("stream", iter(items))
-    pool = items if isinstance(items, Sequence) else _listed(items)
-    if replace:
-        return Items("drawn", drawn(pool, seed), len(pool), _fingerprint(pool))
-    if len(pool) < 2:
-        raise ValueError(f"items must hold at least two items, got {len(pool)}")
-    if groups is not None:
-        return _in_groups(pool, groups, seed)
-    order = shuffled(len(pool), seed).tolist()
-    return Items("pool", (pool[k] for k in order), len(pool), _fingerprint(pool))
-
-
-def _fingerprint(pool: Sequence[Any]) -> str:
-    """The fingerprint of all items; refused if they are not as many as the length of their list says."""
-    numbers = count()
-    fingerprint = digest(full_text(item) for item, _ in zip(islice(pool, len(pool) + 1), numbers, strict=False))
-    if (n_items := next(numbers)) != len(pool):
-        found = "more" if n_items > len(pool) else f"{n_items:,}"
-        raise ValueError(f"items must hold as many items as their length says, {len(pool):,}, but there are {found}")
-    return fingerprint
-
-
-def _in_groups(pool: Sequence[Any], groups: Groups, seed: int) -> Items:
-    """The groups of a pool in random order."""
-    parts = grouped_items(pool, groups)
-    order = [parts[k] for k in shuffled(len(parts), seed).tolist()]
-    texts = (full_text(item) for part in parts for item in (part.label, *part.items))
-    return Items("pool", iter(order), len(pool), digest(texts), tuple(len(part.items) for part in order))
-
-
-def _listed(items: Any) -> list[Any]:
-    """The items of a collection that is no sequence: an array, or what has only a length and numbered parts."""
-    return list(items) if isinstance(items, Iterable) else [items[k] for k in range(len(items))]
-
-
-def shuffled(n_items: int, seed: int) -> NDArray[np.int64]:
-    """The order in which the items of a pool are used."""
-    return np.random.default_rng(np.random.SeedSequence(seed)).permutation(n_items)
-
-
-def drawn(pool: Sequence[Any], seed: int) -> Iterator[Any]:
-    """Items drawn again and again, with replacement: independent rounds, as long as they are needed."""
-    if not pool:
-        raise ValueError("items must hold at least one item, got none")
-    luck = random.Random(f"items {seed}")  # noqa: S311 - no secrets here
-    return (luck.choice(pool) for _ in count())
+# --- items as text, and from files ------------------------------------------------------------------------------------
 
 
 def full_text(item: Any) -> str:
@@ -302,13 +313,9 @@ class SetError(BestarmError, TypeError):
 def _not_json(part: Any) -> Any:
     """Refuse sets: their order changes from run to run, and a race that is continued would not know them again."""
     if isinstance(part, set | frozenset):
-        raise SetError(f"an item must not be a set, whose order changes from run to run: give {_sorted(part)} instead")
+        wanted = short(repr(tuple(sorted(part, key=repr))))
+        raise SetError(f"an item must not be a set, whose order changes from run to run: give {wanted} instead")
     raise TypeError
-
-
-def _sorted(part: Any) -> str:
-    """A set in the form that is wanted, for a message."""
-    return short(repr(tuple(sorted(part, key=repr))))
 
 
 def item_text(item: Any) -> str:
@@ -328,17 +335,6 @@ def digest(texts: Iterable[str]) -> str:
     return fingerprint.hexdigest()
 
 
-def _warn_of_repeated(lines: list[str], where: str) -> None:
-    """Say that items are listed more than once: that is allowed, and perhaps not meant."""
-    if len(lines) > MOST_COMPARED or (more := len(lines) - len(set(lines))) == 0:
-        return
-    first = short(str(repeated(lines)))
-    warn_of_assumption(
-        f"{where} repeats {counted(more, 'item')} (the first: {first!r}): each counts as often as it is listed, so "
-        "list it once unless that is meant"
-    )
-
-
 def read_items(path: Path) -> list[str]:
     """The lines of a file, or of standard input, that are not blank: one item per line, all of it.
 
@@ -353,3 +349,14 @@ def read_items(path: Path) -> list[str]:
     if not lines and piped:
         raise ValueError("there are no items on standard input: pipe them in, one per line (to resume, the same ones)")
     return lines
+
+
+def _warn_of_repeated(lines: list[str], where: str) -> None:
+    """Say that items are listed more than once: that is allowed, and perhaps not meant."""
+    if len(lines) > MOST_COMPARED or (more := len(lines) - len(set(lines))) == 0:
+        return
+    first = short(str(repeated(lines)))
+    warn_of_assumption(
+        f"{where} repeats {counted(more, 'item')} (the first: {first!r}): each counts as often as it is listed, so "
+        "list it once unless that is meant"
+    )

@@ -11,29 +11,47 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple, cast
 from uuid import uuid4
 
-# The list is its standard input, one program a line. A shell names descriptors by one digit, so the pipe is its output.
+# A shell that outlives this process and then ends the programs that are left. Its standard input is the list of them,
+# one a line: the number of a group, or "starting" and the mark of a program whose number was not known yet. That is
+# looked for several times, as it may be on its way. A shell names descriptors by one digit, so the pipe is its output.
 GUARD = r"""trap '' HUP INT TERM
 read closed <&1
-while read group output mark; do
+while read group mark; do
     case "$group" in
     "") ;;
     starting)
         cd /proc || continue
-        {
-            ls -l [0-9]*/fd/1 | sed -n "s|.* \([0-9]*\)/fd/1 -> pipe:.$output.$|\1|p"
-            grep -lF "$mark" [0-9]*/environ | sed "s|/.*||"
-        } | while read number; do kill -s KILL -- "-$number" "$number"; done ;;
+        for look in 1 2 3; do
+            grep -lF "$mark" [0-9]*/environ | while IFS=/ read number rest; do
+                kill -s KILL -- "-$number" "$number"
+            done
+            sleep 0.1
+        done ;;
     *) kill -s KILL -- "-$group" ;;
     esac
 done
 """
 WIDTH = 64  # bytes of a line of the list
 MARK = "BESTARM_PROGRAM"  # in the environment of programs
+KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at least
+CHUNK = 64 * 1024  # bytes read at once
+LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
+LOOK_UP = 0.1  # seconds: Ctrl-C as a wait begins does not end it, and on Windows it never does
+PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
+DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
+POSIX = os.name == "posix"
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no groups to send it to
+# Whoever sends one of these to a program may be about to end this process too, as the end of a login does.
+ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDED_BY_SOMEBODY = {code for number in ENDINGS for code in (-number, 128 + number)}  # shells exit with 128 + number
+MOMENTS = 3  # of LOOK_UP, in which this process should get it as well
+LATE = "it took longer than"
+HELD = "it ended, but something that it started kept its output open for longer than"
 
 
 class Lifeline:
@@ -72,16 +90,10 @@ class Lifeline:
         finally:
             os.close(ended)
 
-    def announce(self, output: int, mark: str) -> str:
-        """From now on a program with this output and mark ends with this process; its name on the list."""
-        program = f"starting {os.fstat(output).st_ino} {mark}"
-        self.rename("", program)
-        return program
-
     def rename(self, before: str, program: str) -> None:
-        """Put a program on the list by its group, in place of what it was announced by; or "" when it has ended.
+        """Put a program on the list, in place of what stood there before; "" is nothing.
 
-        The number of its group may soon be somebody else's then.
+        It is taken off the list as soon as it has ended: the number of its group may be somebody else's then.
         """
         with self._lock:
             if self._guard is None:
@@ -122,21 +134,6 @@ LIFELINE = Lifeline()
 atexit.register(LIFELINE.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=LIFELINE.forget)
-KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at least
-CHUNK = 64 * 1024  # bytes read at once
-LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
-FIRST_LOOK, LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program, where the system does not tell its end
-LOOK_UP = 0.1  # seconds: Ctrl-C as a wait begins does not end it, and on Windows it never does
-PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
-DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
-POSIX = os.name == "posix"
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no groups to send it to
-# Whoever sends one of these to a program may be about to end this process too, as the end of a login does.
-ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-ENDED_BY_SOMEBODY = {code for number in ENDINGS for code in (-number, 128 + number)}  # shells exit with 128 + number
-MOMENTS = 3  # of LOOK_UP, in which this process should get it as well
-LATE = "it took longer than"
-HELD = "it ended, but something that it started kept its output open for longer than"
 
 
 class Ended(NamedTuple):
@@ -212,38 +209,36 @@ class _Run:
     def _run(self) -> Ended:
         LIFELINE.prepare()
         begun = time.perf_counter()
-        process, output, announced = self._start()
+        process = self._start()
         try:
-            LIFELINE.rename(announced, str(process.pid))
-            printed, complained = Tail(output), Tail(process.stderr)
-            follow = _follow if POSIX else _follow_with_threads
-            late = follow(process, [printed, complained], begun + self.timeout, self.watched, self.whole_output)
+            printed, complained = Tail(process.stdout), Tail(process.stderr)
+            late = _follow(process, [printed, complained], begun + self.timeout, self.watched, self.whole_output)
             seconds = time.perf_counter() - begun
         finally:
             _end(process)
         returncode = -9 if process.returncode is None else process.returncode
         return Ended(returncode, seconds, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
 
-    def _start(self) -> tuple[subprocess.Popen[bytes], IO[bytes], str]:
-        """Start the program: its output, and its name on the list of the lifeline, where it is already."""
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Start the program, which is on the list of the lifeline before it runs."""
         mark = uuid4().hex
-        reading, writing = os.pipe()
-        with ExitStack() as unless_it_starts, os.fdopen(writing, "wb", buffering=0):
-            output = unless_it_starts.enter_context(os.fdopen(reading, "rb", buffering=0))
-            announced = LIFELINE.announce(writing, mark)
-            unless_it_starts.callback(LIFELINE.rename, announced, "")
+        announced, group = f"starting {mark}", ""
+        LIFELINE.rename("", announced)
+        try:
             process = subprocess.Popen(  # noqa: S603 - running the user's programs is what this is for
                 self.words,
                 stdin=subprocess.DEVNULL,
-                stdout=writing,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 cwd=self.folder,
                 env={**os.environ, MARK: mark},
                 start_new_session=True,
             )
-            unless_it_starts.pop_all()
-        return process, output, announced
+            group = str(process.pid)
+        finally:
+            LIFELINE.rename(announced, group)
+        return process
 
 
 class Tail:
@@ -275,18 +270,19 @@ def _follow(
 ) -> str:
     """Read until a program is done, its time is over or nobody waits for it; says what was late, if something was."""
     exited = _exit_descriptor(process)
-    running, look = True, FIRST_LOOK
+    if exited is None:
+        return _follow_with_threads(process, tails, deadline, watched, whole_output)
+    running = True
     try:
         with selectors.DefaultSelector() as sources:
             reading = {tail.pipe.fileno(): tail for tail in tails}
-            for source in [watched, *reading, *([] if exited is None else [exited])]:
+            for source in (watched, exited, *reading):
                 sources.register(source, selectors.EVENT_READ)
             while running or (reading and whole_output):
                 left = min(deadline - time.perf_counter(), LONGEST_WAIT)
                 if left <= 0:
                     return LATE if running else HELD
-                untold = exited is None and not (reading and whole_output)
-                for ready, _ in sources.select(min(left, look) if untold else left):
+                for ready, _ in sources.select(left):
                     if ready.fd == watched:
                         return ""
                     if ready.fd == exited:
@@ -296,19 +292,16 @@ def _follow(
                     else:
                         del reading[ready.fd]
                     sources.unregister(ready.fd)
-                if untold:
-                    running, look = process.poll() is None, min(2 * look, LONGEST_LOOK)
-            _take_what_is_there(sources, reading)
+            _read_last_words(sources, reading)
             return ""
     finally:
+        os.close(exited)
         for tail in tails:
             tail.pipe.close()
-        if exited is not None:
-            os.close(exited)
 
 
-def _take_what_is_there(sources: selectors.BaseSelector, reading: Mapping[int, Tail]) -> None:
-    """Take what a program had printed when it ended: its last words may say why it failed."""
+def _read_last_words(sources: selectors.BaseSelector, reading: Mapping[int, Tail]) -> None:
+    """Read what a program had printed when it ended: it may say why it failed."""
     for ready, _ in sources.select(0):
         if ready.fd in reading:
             reading[ready.fd].read()
@@ -327,7 +320,7 @@ def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
 def _follow_with_threads(
     process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
 ) -> str:
-    """The same where pipes cannot be waited for together: a thread reads each of them, and one watches."""
+    """Read with a thread for each pipe, and one that watches: for systems that tell no exit through a descriptor."""
     readers = [threading.Thread(target=tail.read_all, daemon=True) for tail in tails]
     let_go = threading.Event()
     for thread in [*readers, threading.Thread(target=_kill_when_closed, args=(process, watched, let_go), daemon=True)]:
@@ -336,11 +329,11 @@ def _follow_with_threads(
         process.wait(deadline - time.perf_counter())
     except subprocess.TimeoutExpired:
         return LATE
-    while any(reader.is_alive() for reader in readers) and not let_go.is_set():
+    while whole_output and any(reader.is_alive() for reader in readers) and not let_go.is_set():
         if time.perf_counter() > deadline:
             return HELD
         for reader in readers:
-            reader.join(LONGEST_LOOK)
+            reader.join(0.05)
     return ""
 
 

@@ -1,6 +1,5 @@
 """Programs that give a score: run without a shell, with a timeout, and what they print read."""
 
-import re
 import shlex
 import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,10 +9,16 @@ from types import FrameType
 from typing import Any, Literal, get_args
 
 from bestarm.checks import check_choice, check_timeout
-from bestarm.errors import BestarmError
+from bestarm.errors import BestarmError, ParameterError, ParameterTypeError
 from bestarm.sources.items import full_text
-from bestarm.sources.processes import KEPT, Ended, run_program
+from bestarm.sources.processes import Ended, run_program
 from bestarm.text import described, repeated, short
+
+Measured = Literal["time", "stdout"]
+Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
+PLACE = "{item}"
+TIMEOUT = 60.0
+TAIL = 200  # characters of what a program printed that an error shows
 
 
 class PlainError(BestarmError):
@@ -26,6 +31,14 @@ class ScoredError(PlainError):
     def __init__(self, text: str, score: float) -> None:
         super().__init__(text)
         self.score = score
+
+
+class CommandError(PlainError):
+    """A program that did not give a score, and why."""
+
+
+class TimedOutError(CommandError, ScoredError):
+    """A program whose time is the score, and that reached its time-out: it counts as that."""
 
 
 class Stops:
@@ -61,52 +74,6 @@ class Stops:
 
 
 STOPS = Stops()
-Measured = Literal["time", "stdout"]
-PLACE = "{item}"
-TIMEOUT = 60.0
-TAIL = 200  # characters of what a program printed that an error shows
-CONTEXT = 1000  # characters at the beginning of an output that was cut: what stands there may be part of a number
-# A number is not glued to a word, to another number or to what may be a minus. Where commas may belong to it, as in
-# "1,5", "1,234" and "1.234,5", it is unclear; "1,2,3", "0.5,7" and "a,5" can only be lists. Nothing that was taken is
-# given back: repetitions of characters are possessive, and after other parts stands that they do not follow once more
-# (possessive groups are broken in Python 3.11.0 to 3.11.2). So the time is proportional to the length of the text.
-SEPARATOR = r"[,'’\u2009\u00a0\u202f]"
-EXPONENT = r"[eE][-+\u2212]?[0-9]"
-NUMBER = re.compile(
-    rf"""
-    (?<! [\w.+\-\u2010-\u2013\u2212\ufe63\uff0d] )
-    (?:
-        (?<! [0-9.]{SEPARATOR} )
-        (?P<unclear>
-            [-+\u2212]?
-            (?: [0-9]++,[0-9]++
-              | [1-9][0-9]{{0,2}} (?: {SEPARATOR}[0-9]{{3}} (?![0-9]) )+ (?! {SEPARATOR}[0-9]{{3}} (?![0-9]) )
-                (?: \.[0-9]*+ | (?!\.) )
-              | [1-9][0-9]{{0,2}} (?: \.[0-9]{{3}} (?![0-9]) )+ ,[0-9]++
-            )
-            (?! [.,]?[0-9] )
-            (?: {EXPONENT}++ | (?!{EXPONENT}) )
-        )
-        (?P<unit> \w* )
-    |
-        (?P<plain>
-            [-+\u2212]?
-            (?: [0-9]++ (?: \.(?!\.)[0-9]*+ | (?! \.(?!\.) ) ) | \.[0-9]++ )
-            (?: {EXPONENT}++ | (?!{EXPONENT}) )
-        )
-        (?! \w | \.\w )
-    )
-    """,
-    re.VERBOSE,
-)
-
-
-class CommandError(PlainError):
-    """A program that did not give a score, and why."""
-
-
-class TimedOutError(CommandError, ScoredError):
-    """A program whose time is the score, and that reached its time-out: it counts as that."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +86,7 @@ class Command:
     folder: str | None = None  # where it runs
 
     def __call__(self, item: Any) -> float:
-        """Run on an item; its wall time in seconds, or the last number it printed."""
+        """Run on an item; its wall time in seconds, or the number that it printed last."""
         text = full_text(item)
         words = [word.replace(PLACE, text) for word in self.words]
         if any("\0" in word for word in words):
@@ -164,24 +131,17 @@ def _how(returncode: int) -> str:
 
 
 def last_number(printed: bytes, cut: bool = False) -> float:
-    """The last number in what a program printed, or in the end of that, if it was cut.
+    """The last word of what a program printed, as `float` reads it; ``cut`` says that the beginning was dropped.
 
-    Numbers have a decimal point and no separators of thousands: what can be read in two ways is refused.
+    Anything else there ("1,234", "0.93.", "93%", "12ms") is refused: no part of a word is taken for a number, nor is a
+    number further in front.
     """
-    numbers = NUMBER.finditer(printed.decode("utf-8", "replace"), CONTEXT if cut else 0)
-    last = None
-    for number in numbers:
-        if not number["unit"]:
-            last = number
-    if last is None:
-        where = f" in the last {KEPT // 1024} kB" if cut else ""
-        raise CommandError(f"it printed no number{where}{_tail(printed)}")
-    if last["unclear"]:
-        raise CommandError(
-            f"it printed {short(last['unclear'])!r}, which can be read as one number or several: print numbers with a "
-            "decimal point, without separators of thousands, and with spaces between them"
-        )
-    return float(last["plain"].replace("\u2212", "-"))
+    words = printed.decode("utf-8", "replace").split()
+    whole = words[1:] if cut else words  # the first one may have lost its beginning
+    try:
+        return float(whole[-1])
+    except (IndexError, ValueError) as error:
+        raise CommandError(f"it printed no number as its last word{_tail(printed)}") from error
 
 
 def _tail(printed: bytes) -> str:
@@ -189,32 +149,45 @@ def _tail(printed: bytes) -> str:
     return f" ({text})" if text else ""
 
 
-def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str | None:
-    """What is measured in another way than when a race began, in words, or None.
+@dataclass(frozen=True)
+class Measure:
+    """What is measured, and how programs are run."""
 
-    Times are counted up to the time-out, so it belongs to the score; files of earlier versions may not hold it.
-    """
-    before, now = before or {}, now or {}
-    if before.get("score") != now.get("score"):
-        return (
-            f"score was {described(before.get('score'))} when the race began and is {described(now.get('score'))} now"
-        )
-    if now.get("score") == "time" and before.get("timeout", now.get("timeout")) != now.get("timeout"):
-        return (
-            f"timeout was {described(before['timeout'])} when the race began and is {described(now.get('timeout'))} now"
-        )
-    return None
+    score: Measured = "time"
+    timeout: float = TIMEOUT
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("score", self.score, get_args(Measured))
+        check_timeout("timeout", self.timeout)
+
+    def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
+        """The commands by name, split into words as a shell would, without any other shell features."""
+        return {name: self._command(name, command, with_items) for name, command in _by_name(commands).items()}
+
+    def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
+        words = _words(name, command)
+        if not words:
+            raise ValueError("a command must name a program, got an empty one")
+        if with_items and not any(PLACE in word for word in words):
+            raise ValueError(f"the command {described(name)} has no {PLACE} in it: the items would make no difference")
+        return Command(words, self.score, float(self.timeout), self.folder)
 
 
-def _named_alike(commands: Iterable[Any]) -> dict[str, str]:
-    """Commands that are their own names."""
+def _by_name(commands: Any) -> dict[str, Any]:
+    """The commands of a mapping, or those that are their own names."""
+    if isinstance(commands, Mapping):
+        return dict(commands)
+    if isinstance(commands, str):
+        problem = f"must be a sequence of commands, got the string {described(commands)}"
+        raise ParameterError("commands", problem, commands)
     given = list(commands) if isinstance(commands, Iterable) else [commands]
     for command in given:
         if not isinstance(command, str):
-            rule = "commands must be texts, or a mapping of names to texts or to lists of words"
-            raise TypeError(f"{rule}, got {described(command)}")
+            rule = "must be texts, or a mapping of names to texts or to lists of words"
+            raise ParameterTypeError("commands", f"{rule}, got {described(command)}", command)
     if (twice := repeated(given)) is not None:
-        raise ValueError(f"commands must be different, but {described(twice)} appears more than once")
+        raise ParameterError("commands", f"must be different, but {described(twice)} appears more than once", commands)
     return {command: command for command in given}
 
 
@@ -232,32 +205,16 @@ def _words(name: str, command: Any) -> tuple[str, ...]:
     return words
 
 
-Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
+def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str | None:
+    """What is measured in another way than when a race began, in words, or None.
 
-
-@dataclass(frozen=True)
-class Measure:
-    """What is measured, and how programs are run."""
-
-    score: Measured = "time"
-    timeout: float = TIMEOUT
-    folder: str | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("score", self.score, get_args(Measured))
-        check_timeout("timeout", self.timeout)
-
-    def of(self, commands: Commands, with_items: bool) -> dict[str, Command]:
-        """The commands by name, split into words as a shell would, without any other shell features."""
-        if isinstance(commands, str):
-            raise ValueError(f"commands must be a sequence of commands, got the string {described(commands)}")
-        named = dict(commands) if isinstance(commands, Mapping) else _named_alike(commands)
-        return {name: self._command(name, command, with_items) for name, command in named.items()}
-
-    def _command(self, name: str, command: str | Sequence[str], with_items: bool) -> Command:
-        words = _words(name, command)
-        if not words:
-            raise ValueError("a command must name a program, got an empty one")
-        if with_items and not any(PLACE in word for word in words):
-            raise ValueError(f"the command {described(name)} has no {PLACE} in it: the items would make no difference")
-        return Command(words, self.score, float(self.timeout), self.folder)
+    Times are counted up to the time-out, so it belongs to the score; files of earlier versions may not hold it.
+    """
+    before, now = before or {}, now or {}
+    if before.get("score") != now.get("score"):
+        name = "score"
+    elif now.get("score") == "time" and before.get("timeout", now.get("timeout")) != now.get("timeout"):
+        name = "timeout"
+    else:
+        return None
+    return f"{name} was {described(before.get(name))} when the race began and is {described(now.get(name))} now"

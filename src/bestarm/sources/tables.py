@@ -1,8 +1,7 @@
-"""Score tables from what people have: NumPy, pandas, polars, Arrow, mappings of columns, nested lists."""
+"""Score tables: recorded scores from NumPy, data frames of every kind, mappings of columns and nested lists."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -11,155 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import LARGEST, check_choice, floats, rounding_of
-from bestarm.errors import ParameterError
+from bestarm.errors import ParameterError, ParameterTypeError
 from bestarm.sources.items import Groups, full_text, group_labels, members, race_arms
-from bestarm.text import counted, described, first_names, legible, short
+from bestarm.text import counted, described, first_names, short
 from bestarm.values import equal_values
-
-ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
-NUMBERS = frozenset({int, float, bool, type(None)})  # what NumPy converts as `to_score` would
-FOREIGN = re.compile(r"[-+\N{MINUS SIGN}]?(\d+([.,]\d*)?|[.,]\d+)")  # a number as people write it, in any digits
-LONGEST = 1000  # characters of a number
-TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
-UNLIKE = (*TIMES, np.ndarray, np.complexfloating)  # no scores, though NumPy would find a number in some of them
-
-
-def column_scores(values: Any, name: str) -> NDArray[np.float64]:
-    """The numbers of a column, NaN where they are missing; anything else is refused with its column and row."""
-    plain = _as_array(values) if hasattr(values, "to_numpy") else values
-    if isinstance(plain, np.ma.MaskedArray):
-        plain = unmasked(plain)
-    if not isinstance(plain, np.ndarray):
-        return _scores_of_cells(_cells(plain, name), name)
-    if plain.ndim != 1:
-        raise ValueError(f"column {short(name)!r} must hold one score for each row, got shape {plain.shape}")
-    numbers = as_numbers(plain, f"column {short(name)!r} holds")
-    return _scores_of_cells(plain.tolist(), name) if numbers is None else numbers
-
-
-def _as_array(values: Any) -> Any:
-    try:
-        return values.to_numpy()
-    except Exception:  # of Arrow, for a column of categories without any; of polars, for integers of 128 bits
-        return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
-
-
-def as_numbers(array: NDArray[Any], what_holds: str) -> NDArray[np.float64] | None:
-    """An array of numbers or flags as float64; None where its cells have to be looked at one by one."""
-    if array.dtype.kind in "biuf":
-        with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
-            return array.astype(np.float64, copy=False)
-    if array.dtype.kind in "mM":
-        raise _no_scores(what_holds, "dates or times")
-    if array.dtype.kind == "c":
-        raise _no_scores(what_holds, "complex numbers")
-    return None
-
-
-def unmasked(array: "np.ma.MaskedArray[Any, Any]") -> NDArray[Any]:
-    """An array with NaN where it was masked."""
-    return np.where(np.ma.getmaskarray(array), np.nan, np.ma.getdata(array))
-
-
-def to_score(cell: Any, row: int, column: str) -> float:
-    """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
-    score = _number(cell)
-    if score is not None:
-        return score
-    if is_absent(cell):
-        return np.nan
-    if isinstance(cell, TIMES):
-        raise _no_scores(f"column {short(column)!r} holds", "dates or times")
-    where = f"row {row}, column {short(column)!r}"
-    raise ValueError(f"{where} must be a number, or empty if missing, got {described(cell)}{_hint(cell)}")
-
-
-def is_number(cell: Any) -> bool:
-    """Whether a cell is a number, or meant as one: written with a comma, another minus sign or other digits."""
-    return _number(cell) is not None or _is_foreign(cell)
-
-
-def is_absent(cell: Any) -> bool:
-    """Whether a cell says that there is no score."""
-    return cell is None or _text(cell) in ABSENT
-
-
-def _cells(values: Any, name: str) -> Sequence[Any]:
-    if isinstance(values, list):
-        return values
-    try:
-        cells = None if isinstance(values, str | bytes | Mapping | set | frozenset) else list(values)
-    except TypeError:
-        cells = None
-    if cells is None:
-        raise ValueError(f"column {short(name)!r} must hold one score for each row, got {described(values)}")
-    return cells
-
-
-def _scores_of_cells(cells: Sequence[Any], name: str) -> NDArray[np.float64]:
-    """The scores; all at once where Python reads them as `to_score` would, which is much faster."""
-    try:
-        if _are_plain_texts(cells):
-            return np.fromiter(map(float, cells), np.float64, len(cells))
-        if set(map(type, cells)) <= NUMBERS:
-            return np.array(cells, dtype=np.float64)
-    except (ValueError, OverflowError):  # a cell is missing or no number: below its place is named
-        pass
-    return np.array([to_score(cell, row, name) for row, cell in enumerate(cells, start=1)], dtype=np.float64)
-
-
-def _are_plain_texts(cells: Sequence[Any]) -> bool:
-    """Whether these are texts in which Python reads the numbers that everybody would.
-
-    It also knows ``1_000``, and digits of other scripts.
-    """
-    try:
-        text = "".join(cells)
-    except TypeError:
-        return False
-    return text.isascii() and "_" not in text
-
-
-def _number(cell: Any) -> float | None:
-    """A cell as a number, if it is one."""
-    if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", "replace")
-    if isinstance(cell, str):
-        if len(cell) > LONGEST or not _are_plain_texts([cell]):
-            return None
-    elif isinstance(cell, UNLIKE):
-        return None
-    try:
-        return float(cell)
-    except Exception:  # whatever the conversion of somebody's own type raises: it is no number
-        return None
-
-
-def _text(cell: Any) -> str | None:
-    """A cell as text, without the blanks around it; None if it has none."""
-    try:
-        return (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)).strip()
-    except Exception:  # as above; and the text of a huge integer is refused by Python
-        return None
-
-
-def _is_foreign(cell: Any) -> bool:
-    return isinstance(cell, str) and len(cell) <= LONGEST and FOREIGN.fullmatch(cell.strip()) is not None
-
-
-def _hint(cell: Any) -> str:
-    """What to do about a number that is written in another way."""
-    if not isinstance(cell, str) or not _is_foreign(cell.replace("_", "")):
-        return ""
-    return " (write it with a point for decimals, a plain minus sign and the digits 0 to 9 alone, such as -1234.5)"
-
-
-def _no_scores(what_holds: str, what: str) -> ValueError:
-    return ValueError(f"{what_holds} {what}, which are no scores: leave them out, or give numbers")
-
 
 Missing = Literal["raise", "worst", "drop"]
 MOST_ARMS = 2000  # every pair of them is compared: the memory for it grows as their square
+ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
+NUMBERS = frozenset({int, float, bool, type(None)})  # what NumPy converts as `to_score` would
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+NO_NUMBERS = (*TIMES, bytes, np.ndarray, np.complexfloating)  # though `float` would find a number in some of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,55 +44,249 @@ class ScoreTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", race_arms(self.arms).names)  # refuses empty, duplicated or single names
         object.__setattr__(self, "items", tuple(map(full_text, self.items)))
-        numbers = as_numbers(np.asarray(self.scores), "scores hold")
-        scores = floats("scores", self.scores) if numbers is None else numbers
-        object.__setattr__(self, "scores", scores)
+        numbers = _as_numbers(np.asarray(self.scores), "scores hold")
+        object.__setattr__(self, "scores", floats("scores", self.scores) if numbers is None else numbers)
         if self.groups is not None:
             object.__setattr__(self, "groups", tuple(group_labels(self.items, self.groups)))
         if self.scores.shape != (len(self.items), len(self.arms)):
             shape = f"{len(self.items)} items and {len(self.arms)} arms"
-            raise ValueError(
-                f"scores must have one row per item and one column per arm, got {self.scores.shape} for {shape}"
+            raise ParameterError(
+                "scores",
+                f"must have one row per item and one column per arm, got {self.scores.shape} for {shape}",
+                self.scores,
             )
         if len(self.items) == 0:
             raise ValueError("the table has no rows: there must be one for each item")
         wrong = np.argwhere(np.abs(self.scores) > LARGEST)
         if wrong.size:
             row, column = (int(place) for place in wrong[0])
-            score, item, arm = self.scores[row, column], legible(self.items[row]), short(self.arms[column])
+            score, item, arm = self.scores[row, column], short(self.items[row]), short(self.arms[column])
             rule = f"lie within ±{LARGEST:g}" if np.isfinite(score) else "be finite"
-            raise ValueError(f"scores must {rule}, got {score} in row {row + 1} ({item}), column {described(arm)}")
+            where = f"row {row + 1} ({item}), column {described(arm)}"
+            raise ParameterError("scores", f"must {rule}, got {score} in {where}", score)
 
 
 def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Groups | None = None) -> ScoreTable:
-    """The scores of a NumPy array, a pandas, polars or Arrow table, a mapping of columns, or nested lists.
+    """The scores of a NumPy array, a data frame that narwhals knows, a mapping of columns, or nested lists.
 
     ``groups`` are the groups of the rows, or the name of the column that holds them.
     """
-    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
-        raise TypeError(f"scores must be a table in memory, got a {type(frame).__name__}: call its collect() first")
-    if groups is None:
-        return _ungrouped(frame, arms)
-    if not isinstance(groups, str):
-        table = _ungrouped(frame, arms)
-        return ScoreTable(table.arms, table.items, table.scores, tuple(group_labels(table.items, groups)))
-    names = _column_names(frame)
-    if isinstance(frame, ScoreTable) or names is None or groups not in names:
-        have = "without names" if names is None else first_names([legible(str(name)) for name in names])
-        raise ValueError(f"groups must name a column of the table, got {described(groups)} (its columns: {have})")
-    labels = frame[names[names.index(groups)]]
-    table = _ungrouped({name: frame[name] for name in names if name != groups}, arms)
-    plain = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
-    return ScoreTable(table.arms, table.items, table.scores, tuple(plain))
+    columns = _named_columns(frame)
+    labels = groups
+    if isinstance(groups, str):
+        if columns is None or groups not in columns:
+            have = "without names" if columns is None else first_names([short(str(name)) for name in columns])
+            problem = f"must name a column of the table, got {described(groups)} (its columns: {have})"
+            raise ParameterError("groups", problem, groups)
+        labels = as_list(columns.pop(groups))
+    if columns is None and not isinstance(frame, ScoreTable):
+        table = _of_array(frame, arms)
+    elif arms is not None:
+        raise ParameterError("arms", "must be left out: this table already has column names", arms)
+    else:
+        table = frame if columns is None else _of_columns(columns)
+    return table if labels is None else replace(table, groups=tuple(group_labels(table.items, labels)))
 
 
-def _column_names(frame: Any) -> list[Any] | None:
-    """The names of the columns of a table, if it has any."""
+def _named_columns(frame: Any) -> dict[Any, Any] | None:
+    """The columns of a table by their names, if it has any."""
+    if isinstance(frame, ScoreTable):
+        return None
+    if isinstance(frame, str | Path):
+        got = f"got the text {described(str(frame))}: read a file with bestarm.read_table"
+        raise ParameterTypeError("scores", f"must be a table, {got}", frame)
     if isinstance(frame, Mapping):
-        return list(frame)
-    names = getattr(frame, "column_names", None)
-    names = getattr(frame, "columns", None) if names is None else names
-    return None if names is None else list(names)
+        return dict(frame)
+    if isinstance(frame, list | tuple | np.ndarray):
+        return None
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        table = nw.from_native(frame, pass_through=True)
+    except DuplicateError as error:
+        why = " ".join(str(error).split())
+        raise ValueError(f"the columns of the table must have different names: {short(why)}") from error
+    if isinstance(table, nw.LazyFrame):
+        got = f"got a {type(frame).__name__}: call its collect() first"
+        raise ParameterTypeError("scores", f"must be a table in memory, {got}", frame)
+    if isinstance(table, nw.DataFrame):
+        return {name: table.get_column(name) for name in table.columns}
+    if hasattr(frame, "columns") or hasattr(frame, "column_names"):
+        got = f"got a {type(frame).__name__}"
+        raise ParameterTypeError("scores", f"must be a data frame of pandas, polars, Arrow or the like, {got}", frame)
+    return None
+
+
+def _of_columns(columns: Mapping[Any, Any]) -> ScoreTable:
+    names = tuple(map(str, columns))
+    race_arms(names)
+    scores = [column_scores(column, name) for name, column in zip(names, columns.values(), strict=True)]
+    if len({column.size for column in scores}) > 1:
+        raise ValueError("all columns of the table must have the same number of rows")
+    return ScoreTable(names, _numbered(scores[0].size), np.column_stack(scores))
+
+
+def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
+    """The scores of an array or of nested lists; cell by cell where one is missing or no number, to name its place."""
+    names = None if arms is None else race_arms(arms).names
+    if isinstance(array, np.ma.MaskedArray):
+        array = _unmasked(array)
+    try:
+        cells = np.array(array)
+        if cells.dtype.kind == "U":  # a text among numbers makes texts of all
+            cells = np.array(array, dtype=object)
+    except (TypeError, ValueError) as error:  # ragged
+        raise ValueError(f"the scores must be a table of numbers: {error}") from error
+    if cells.ndim != 2:
+        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {cells.shape}")
+    n_rows, n_columns = cells.shape
+    if names is not None and len(names) != n_columns:
+        raise ParameterError("arms", f"must name the {n_columns} columns, got {counted(len(names), 'name')}", arms)
+    names = names or tuple(map(str, range(n_columns)))
+    numbers = _as_numbers(cells, "the table holds")
+    if numbers is None:
+        numbers = np.empty(cells.shape)
+        for k, column in enumerate(cells.T):
+            numbers[:, k] = column_scores(column, names[k])
+    return ScoreTable(names, _numbered(n_rows), numbers)
+
+
+def _numbered(n_items: int) -> tuple[str, ...]:
+    return tuple(str(k) for k in range(1, n_items + 1))
+
+
+# --- columns and cells -----------------------------------------------------------------------------------------------
+
+
+def column_scores(values: Any, name: str) -> NDArray[np.float64]:
+    """The numbers of a column, NaN where they are missing; anything else is refused with its column and row."""
+    column = _plain(values)
+    if isinstance(column, np.ma.MaskedArray):
+        column = _unmasked(column)
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1:
+            raise ValueError(f"column {short(name)!r} must hold one score for each row, got shape {column.shape}")
+        numbers = _as_numbers(column, f"column {short(name)!r} holds")
+        if numbers is not None:
+            return numbers
+        column = column.tolist()
+    elif isinstance(column, str | bytes | Mapping | set | frozenset) or not hasattr(column, "__iter__"):
+        raise ValueError(f"column {short(name)!r} must hold one score for each row, got {described(values)}")
+    return _scores_of_cells(as_list(column), name)
+
+
+def _plain(column: Any) -> Any:
+    """A column of a data frame as an array, if it holds numbers that NumPy has, or as a list; others as they are."""
+    series = _series(column)
+    if series is None:
+        return column
+    is_number = series.dtype.is_float() or series.dtype.is_integer()
+    return series.to_numpy() if is_number and "128" not in str(series.dtype) else series.to_list()
+
+
+def as_list(column: Any) -> list[Any]:
+    """The cells of a column, as Python's own objects."""
+    series = _series(column)
+    return column if isinstance(column, list) else list(column) if series is None else series.to_list()
+
+
+def _series(column: Any) -> Any:
+    """A column of a data frame of any library, as a narwhals.Series; None if it is something else."""
+    if isinstance(column, list | tuple | np.ndarray):
+        return None
+    import narwhals as nw
+
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    return series if isinstance(series, nw.Series) else None
+
+
+def _as_numbers(array: NDArray[Any], what_holds: str) -> NDArray[np.float64] | None:
+    """An array of numbers or flags as float64; None where its cells have to be looked at one by one."""
+    if array.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
+            return array.astype(np.float64, copy=False)
+    if array.dtype.kind in "mM":
+        raise _no_scores(what_holds, "dates or times")
+    if array.dtype.kind == "c":
+        raise _no_scores(what_holds, "complex numbers")
+    return None
+
+
+def _unmasked(array: "np.ma.MaskedArray[Any, Any]") -> NDArray[Any]:
+    """An array with NaN where it was masked."""
+    return np.where(np.ma.getmaskarray(array), np.nan, np.ma.getdata(array))
+
+
+def _scores_of_cells(cells: Sequence[Any], name: str) -> NDArray[np.float64]:
+    """The scores; all at once where Python reads them as `to_score` would, which is much faster."""
+    try:
+        kinds = set(map(type, cells))
+        if kinds == {str} and _is_plain("".join(cells)):
+            return np.fromiter(map(float, cells), np.float64, len(cells))
+        if kinds <= NUMBERS:
+            return np.array(cells, dtype=np.float64)
+    except (ValueError, OverflowError):  # a cell is missing or no number: below its place is named
+        pass
+    return np.array([to_score(cell, row, name) for row, cell in enumerate(cells, start=1)], dtype=np.float64)
+
+
+def to_score(cell: Any, row: int, column: str) -> float:
+    """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
+    score = _number(cell)
+    if score is not None:
+        return score
+    if is_absent(cell):
+        return np.nan
+    if isinstance(cell, TIMES):
+        raise _no_scores(f"column {short(column)!r} holds", "dates or times")
+    where = f"row {row}, column {short(column)!r}"
+    unusual = isinstance(cell, str) and is_number(cell.replace("_", ""))
+    hint = " (write it with a point for decimals, a plain minus sign and the digits 0 to 9 alone, such as -1234.5)"
+    raise ValueError(f"{where} must be a number, or empty if missing, got {described(cell)}{hint if unusual else ''}")
+
+
+def _number(cell: Any) -> float | None:
+    """A cell as a number, if it is one: what `float` reads, but for ``1_000`` and digits of other scripts."""
+    if isinstance(cell, NO_NUMBERS) or (isinstance(cell, str) and not _is_plain(cell)):
+        return None
+    try:
+        return float(cell)
+    except Exception:  # whatever the conversion of somebody's own type raises: it is no number
+        return None
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and "_" not in text
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number, or meant as one: written with a comma, another minus sign or other digits."""
+    if _number(cell) is not None:
+        return True
+    try:
+        return isinstance(cell, str) and "_" not in cell and bool(np.isfinite(float(_with_points(cell))))
+    except ValueError:
+        return False
+
+
+def _with_points(text: str) -> str:
+    return text.replace(",", ".").replace("\N{MINUS SIGN}", "-")
+
+
+def is_absent(cell: Any) -> bool:
+    """Whether a cell says that there is no score."""
+    try:
+        return cell is None or str(cell).strip() in ABSENT
+    except Exception:  # of a type whose texts fail; and the text of a huge integer is refused by Python
+        return False
+
+
+def _no_scores(what_holds: str, what: str) -> ValueError:
+    return ValueError(f"{what_holds} {what}, which are no scores: leave them out, or give numbers")
+
+
+# --- what a race makes of a table ------------------------------------------------------------------------------------
 
 
 def by_group(table: ScoreTable) -> tuple[ScoreTable, tuple[int, ...] | None]:
@@ -242,64 +297,6 @@ def by_group(table: ScoreTable) -> tuple[ScoreTable, tuple[int, ...] | None]:
     means = np.array([table.scores[part].mean(axis=0) for part in places.values()])
     sizes = tuple(len(part) for part in places.values())
     return ScoreTable(table.arms, tuple(map(str, places)), means), sizes
-
-
-def _ungrouped(frame: Any, arms: Sequence[str] | None) -> ScoreTable:
-    """The scores alone."""
-    if isinstance(frame, str | Path):
-        raise TypeError(
-            f"scores must be a table, got the text {described(str(frame))}: read a file with bestarm.read_table"
-        )
-    if isinstance(frame, ScoreTable):
-        if arms is not None:
-            raise ValueError("this table already has column names: leave arms= out")
-        return frame
-    names = _column_names(frame)
-    if names is None:
-        return _of_array(frame, arms)
-    if arms is not None:
-        raise ValueError("this table already has column names: leave arms= out")
-    named = [str(name) for name in names]
-    race_arms(named)
-    columns = [column_scores(frame[name], str(name)) for name in names]
-    if len({column.size for column in columns}) > 1:
-        raise ValueError("all columns of the table must have the same number of rows")
-    return ScoreTable(tuple(named), _numbered(columns[0].size), np.column_stack(columns))
-
-
-def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
-    named = None if arms is None else race_arms(arms).names
-    scores = _scores_of_array(array, named)
-    names = tuple(str(k) for k in range(scores.shape[1])) if named is None else named
-    if len(names) != scores.shape[1]:
-        raise ValueError(f"arms must name the {scores.shape[1]} columns, got {counted(len(names), 'name')}")
-    return ScoreTable(names, _numbered(len(scores)), scores)
-
-
-def _scores_of_array(array: Any, arms: Sequence[str] | None) -> NDArray[np.float64]:
-    """The scores of an array or of nested lists; cell by cell where one is missing or no number, to name its place."""
-    if isinstance(array, np.ma.MaskedArray):
-        array = unmasked(array)
-    try:
-        cells = np.array(array)
-        if cells.dtype.kind == "U":  # a text among numbers makes texts of all
-            cells = np.array(array, dtype=object)
-    except (TypeError, ValueError) as error:  # ragged
-        raise ValueError(f"the scores must be a table of numbers: {error}") from error
-    if cells.ndim != 2:
-        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {cells.shape}")
-    numbers = as_numbers(cells, "the table holds")
-    if numbers is not None:
-        return numbers
-    named = arms if arms is not None and len(arms) == cells.shape[1] else [str(k) for k in range(cells.shape[1])]
-    scores = np.empty(cells.shape)
-    for k, column in enumerate(cells.T):
-        scores[:, k] = column_scores(column, named[k])
-    return scores
-
-
-def _numbered(n_items: int) -> tuple[str, ...]:
-    return tuple(str(k) for k in range(1, n_items + 1))
 
 
 def table_bounds(table: ScoreTable) -> tuple[float, float]:
@@ -324,23 +321,22 @@ def without_gaps(
         whole = np.flatnonzero(~gaps.any(axis=1))
         if whole.size == 0:
             raise ValueError("every row of the table has a missing cell: no items are left to compare on")
-        kept = None if table.groups is None else tuple(table.groups[row] for row in whole)
-        return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole], kept)
+        groups = None if table.groups is None else tuple(table.groups[row] for row in whole)
+        return ScoreTable(table.arms, tuple(table.items[row] for row in whole), table.scores[whole], groups)
     if missing == "worst":
         if bounds is None:
-            raise ParameterError(
-                "missing",
-                "cannot be 'worst' without {bounds}: there is no worst score then",
-                missing,
-                {"bounds": "bounds=(low, high)"},
-            )
+            problem = "cannot be 'worst' without {bounds}: there is no worst score then"
+            raise ParameterError("missing", problem, missing, {"bounds": "bounds=(low, high)"})
         worst = bounds[1] if lower_is_better else bounds[0]
-        return ScoreTable(table.arms, table.items, np.where(gaps, worst, table.scores), table.groups)
+        return replace(table, scores=np.where(gaps, worst, table.scores))
     row, column = (int(place) for place in np.argwhere(gaps)[0])
-    raise ValueError(
-        f"cells are missing: {int(gaps.sum()):,} of {gaps.size:,} (the first in row {row + 1}, column "
-        f"{short(table.arms[column])!r}): count them as the worst score with missing='worst', or use only the "
-        f"{counted(int((~gaps.any(axis=1)).sum()), 'complete row')} with missing='drop'"
+    whole = counted(int((~gaps.any(axis=1)).sum()), "complete row")
+    raise ParameterError(
+        "missing",
+        f"must be 'worst', to count empty cells as the worst score, or 'drop', to use only the {whole}: "
+        f"{int(gaps.sum()):,} of {gaps.size:,} cells are empty (the first in row {row + 1}, column "
+        f"{short(table.arms[column])!r})",
+        missing,
     )
 
 
@@ -358,8 +354,7 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> Score
     outside = np.argwhere((table.scores < low) | (table.scores > high))
     if outside.size:
         row, column = (int(place) for place in outside[0])
-        raise ValueError(
-            f"{counted(len(outside), 'score')} outside of bounds=({bounds[0]:g}, {bounds[1]:g}) (the first in row "
-            f"{row + 1}, column {short(table.arms[column])!r}: {float(table.scores[row, column])!r}): give wider bounds"
-        )
-    return ScoreTable(table.arms, table.items, np.clip(table.scores, *bounds), table.groups)
+        first = f"row {row + 1}, column {short(table.arms[column])!r}: {float(table.scores[row, column])!r}"
+        problem = f"must be wider than ({bounds[0]:g}, {bounds[1]:g}): {counted(len(outside), 'score')} outside"
+        raise ParameterError("bounds", f"{problem} (the first in {first})", bounds)
+    return replace(table, scores=np.clip(table.scores, *bounds))
