@@ -9,7 +9,7 @@ import bestarm
 from bestarm import complexity
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import equicorrelated_arms
-from bestarm.text import LONGEST_DESCRIPTION, described
+from bestarm.text import LONGEST_DESCRIPTION, short_repr
 
 
 class Mute:
@@ -31,13 +31,13 @@ VALUES = [Mute(), [Mute()], 10**5000, [10**5000], np.eye(3), "a" * 5000, "a\nb\x
 
 @pytest.mark.parametrize("place", range(len(VALUES)))
 def test_a_value_is_described_in_one_short_line(place: int) -> None:
-    text = described(VALUES[place])
+    text = short_repr(VALUES[place])
     assert 0 < len(text) <= LONGEST_DESCRIPTION
     assert text.isprintable()
 
 
 def test_an_array_is_described_without_its_line_ends() -> None:
-    assert described(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
+    assert short_repr(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
 
 
 @pytest.mark.parametrize("name", [name for name in complexity.__all__ if name.startswith(("bound", "gaussian"))])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestarm.text import RULES, Target, cut_short, in_ascii, shown, storable
+from bestarm.text import RULES, Target, cut_short, in_ascii, sanitize, storable
 
 CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
 OFTEN = "\x00\x1b\x9b\n\t\r\u202e\u200d\u200d\ud800\U000e0041=+\u0301\u0301\u0301\u0301\ufe0f\U000e0100\u3164\u034féa "
@@ -32,7 +32,7 @@ STEER = {letter for letter in LETTERS if steers(letter)} - JOINERS
 
 
 def test_all_characters_that_steer_are_known_and_letters_are_left() -> None:
-    known = {letter for letter in LETTERS if shown(f"é{letter}", "name") != f"é{letter}"}
+    known = {letter for letter in LETTERS if sanitize(f"é{letter}", "name") != f"é{letter}"}
     assert known >= STEER
     assert {unicodedata.category(letter) for letter in known - STEER} <= {
         "Cn",
@@ -55,7 +55,7 @@ MORE_LETTERS = [
     "text", ["a  b", "héllo", "長い名前", "👩\u200d👩\u200d👧", "می\u200cخواهم", "क्\u200dष", *MORE_LETTERS]
 )
 def test_letters_of_all_languages_stay(text: str) -> None:
-    assert {shown(text, target) for target in RULES} == {text}
+    assert {sanitize(text, target) for target in RULES} == {text}
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_letters_of_all_languages_stay(text: str) -> None:
     ],
 )
 def test_what_steers_becomes_visible(text: str, name: str) -> None:
-    assert shown(text, "name") == name
+    assert sanitize(text, "name") == name
 
 
 def test_lines_of_a_message_stay_lines() -> None:
-    assert shown("one\r\n\ttwo\nthree\rx", "message") == "one\n    two\nthree\\rx"
+    assert sanitize("one\r\n\ttwo\nthree\rx", "message") == "one\n    two\nthree\\rx"
 
 
 @given(TEXTS, st.sampled_from(list(RULES)))
 def test_what_was_shown_is_harmless_and_stays(text: str, target: Target) -> None:
-    once = shown(text, target)
-    assert shown(once, target) == once
+    once = sanitize(text, target)
+    assert sanitize(once, target) == once
     assert set(once) & STEER <= {"\n"}
     assert RULES[target].lines or "\n" not in once
     once.encode()
@@ -92,13 +92,13 @@ def test_what_was_shown_is_harmless_and_stays(text: str, target: Target) -> None
 @pytest.mark.parametrize("letter", ["n", "\x1b", "\U000e0041", "長"])
 def test_long_texts_lose_their_middle_and_are_told_apart(letter: str, target: Target) -> None:
     long = [letter * 50_000, letter * 50_001, letter * 25_000 + "x" + letter * 24_999]
-    cut = [shown(text, target) for text in long]
+    cut = [sanitize(text, target) for text in long]
     assert len(set(cut)) == 3
     assert all(len(text) <= (RULES[target].longest or 0) for text in cut)
     assert "[50,000 characters, " in cut[0]
-    assert [shown(text, target) for text in cut] == cut
+    assert [sanitize(text, target) for text in cut] == cut
     limit = RULES[target].longest or 0
-    assert shown("n" * limit, target) == "n" * limit
+    assert sanitize("n" * limit, target) == "n" * limit
 
 
 def test_a_text_is_cut_short_after_its_escapes() -> None:
@@ -109,7 +109,7 @@ def test_a_text_is_cut_short_after_its_escapes() -> None:
 
 @given(st.dictionaries(TEXTS, TEXTS, max_size=3) | st.lists(TEXTS, max_size=3))
 def test_a_document_in_json_stays_the_same(value: object) -> None:
-    document = shown(json.dumps(value, indent=1, ensure_ascii=False), "json")
+    document = sanitize(json.dumps(value, indent=1, ensure_ascii=False), "json")
     assert json.loads(document) == json.loads(in_ascii(document)) == value
     assert in_ascii(document).isascii()
     assert set(document) & STEER <= {"\n"}
@@ -117,16 +117,16 @@ def test_a_document_in_json_stays_the_same(value: object) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", "＝1+1", "=cmd|' /C calc'!A0", "-"])
 def test_a_cell_is_no_formula(text: str) -> None:
-    assert shown(text, "csv") == f"'{text}"
+    assert sanitize(text, "csv") == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["-1.5", "+2", "1e-3", "-inf", "plain", "a=b", "", "\\t=1"])
 def test_numbers_and_other_texts_stay_as_they_are_in_a_cell(text: str) -> None:
-    assert shown(text, "csv") == text
+    assert sanitize(text, "csv") == text
 
 
 def test_a_tab_before_a_formula_is_seen() -> None:
-    assert shown("\t=1+1", "csv") == r"\t=1+1"
+    assert sanitize("\t=1+1", "csv") == r"\t=1+1"
 
 
 def test_a_name_of_bytes_can_be_stored() -> None:

@@ -12,7 +12,7 @@ import pytest
 import bestarm
 from bestarm import EvaluationError
 from bestarm.sources.items import digest
-from bestarm.text import names
+from bestarm.text import join_arm_names
 from test_race import bounded_rows, reads, run
 from test_race_failures import Inline
 
@@ -60,4 +60,4 @@ def test_of_several_failures_that_come_together_the_first_is_raised(bad: list[tu
     ("n", "said"), [(1, "a"), (2, "a and b"), (5, "a, b, c, d and e"), (6, "a, b, c, d, e and 1 more")]
 )
 def test_five_names_fit_into_a_sentence(n: int, said: str) -> None:
-    assert names(tuple("abcdefgh"[:n])) == said
+    assert join_arm_names(tuple("abcdefgh"[:n])) == said

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.checks import check_count, check_n_arms, finite_vector, floats, is_real, refuse_beyond, refuse_first
-from bestarm.text import described
+from bestarm.text import short_repr
 from bestarm.values import equal_values
 
 __all__ = [
@@ -71,7 +71,7 @@ def difference_variances(covariance: NDArray[np.float64]) -> NDArray[np.float64]
 def check_law(arms: Arms, *needed: str) -> None:
     """Refuse what has not all that is needed of the joint law of some arms, or is the class of one."""
     if isinstance(arms, type) or not all(hasattr(arms, name) for name in ("n_arms", "means", *needed)):
-        raise TypeError(f"arms must be a law such as bestarm.arms.GaussianArms(...), got {described(arms)}")
+        raise TypeError(f"arms must be a law such as bestarm.arms.GaussianArms(...), got {short_repr(arms)}")
 
 
 class JointLaw:
@@ -210,7 +210,7 @@ def clustered_arms(n_arms: int = 16, n_clusters: int = 4, correlation: float = 0
 
 def _correlation(value: float) -> float:
     if not (is_real(value) and -1.0 <= value <= 1.0):
-        raise ValueError(f"correlation must be a number from -1 to 1, got {described(value)}")
+        raise ValueError(f"correlation must be a number from -1 to 1, got {short_repr(value)}")
     return float(value)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bestarm.errors import ParameterError, ParameterTypeError
-from bestarm.text import described
+from bestarm.text import short_repr
 
 # Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
 LARGEST, SMALLEST = 1e150, 1e-150
@@ -39,26 +39,26 @@ def is_real(value: object) -> bool:
 def check_open_unit(name: str, value: float) -> None:
     """Refuse a probability outside the open interval (0, 1)."""
     if not (is_real(value) and 0.0 < value < 1.0):
-        raise ParameterError(name, f"must lie strictly between 0 and 1, got {described(value)}", value)
+        raise ParameterError(name, f"must lie strictly between 0 and 1, got {short_repr(value)}", value)
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a share outside [0, 1)."""
     if not (is_real(value) and 0.0 <= value < 1.0):
-        raise ParameterError(name, f"must be a number from 0 to below 1, got {described(value)}", value)
+        raise ParameterError(name, f"must be a number from 0 to below 1, got {short_repr(value)}", value)
 
 
 def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
     hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
     if not (is_real(delta) and 0.0 < delta < 1.0):
-        raise ParameterError("delta", f"must lie strictly between 0 and 1, got {described(delta)}{hint}", delta)
+        raise ParameterError("delta", f"must lie strictly between 0 and 1, got {short_repr(delta)}{hint}", delta)
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse what is not a finite number above zero."""
     if not (is_real(value) and math.isfinite(value) and value > 0):
-        raise ParameterError(name, f"must be a finite number above 0, got {described(value)}", value)
+        raise ParameterError(name, f"must be a finite number above 0, got {short_repr(value)}", value)
 
 
 def check_timeout(name: str, seconds: float) -> None:
@@ -71,7 +71,7 @@ def check_timeout(name: str, seconds: float) -> None:
 def check_at_least(name: str, value: float, least: float) -> None:
     """Refuse what is not a finite number of at least ``least``."""
     if not (is_real(value) and math.isfinite(value) and value >= least):
-        raise ParameterError(name, f"must be a finite number of at least {least}, got {described(value)}", value)
+        raise ParameterError(name, f"must be a finite number of at least {least}, got {short_repr(value)}", value)
 
 
 def check_lead(name: str, value: float) -> None:
@@ -84,10 +84,10 @@ def check_lead(name: str, value: float) -> None:
 def check_count(name: str, value: int, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """A whole number from ``least`` to ``most``, as an int; anything else is refused."""
     if not is_whole(value) or value < least:
-        raise ParameterError(name, f"must be a whole number of at least {least}, got {described(value)}", value)
+        raise ParameterError(name, f"must be a whole number of at least {least}, got {short_repr(value)}", value)
     if value > most:
         limit = f"{most:,}" if most <= LARGEST_COUNT else f"{float(most):g}"
-        raise ParameterError(name, f"must be a whole number of at most {limit}, got {described(value)}", value)
+        raise ParameterError(name, f"must be a whole number of at most {limit}, got {short_repr(value)}", value)
     return int(value)
 
 
@@ -116,10 +116,10 @@ def floats(name: str, values: ArrayLike, copy: bool = True) -> NDArray[np.float6
     try:
         return np.array(values, dtype=np.float64) if copy else np.asarray(values, dtype=np.float64)
     except OverflowError as error:
-        raise ParameterError(name, f"must lie within ±{LARGEST:g}, got {described(values)}", values) from error
+        raise ParameterError(name, f"must lie within ±{LARGEST:g}, got {short_repr(values)}", values) from error
     except (TypeError, ValueError) as error:
         kind = ParameterTypeError if isinstance(error, TypeError) else ParameterError
-        raise kind(name, f"must be numbers, got {described(values)}", values) from error
+        raise kind(name, f"must be numbers, got {short_repr(values)}", values) from error
 
 
 def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -152,7 +152,7 @@ def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """A vector of whole numbers, at least one."""
     vector = np.array(values)
     if vector.ndim != 1 or vector.size == 0 or vector.dtype.kind not in "iu":
-        raise ParameterError(name, f"must be a sequence of whole numbers, got {described(values)}", values)
+        raise ParameterError(name, f"must be a sequence of whole numbers, got {short_repr(values)}", values)
     return vector.astype(np.int64)
 
 
@@ -163,7 +163,7 @@ def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.in
     if not whole or vector[0] < 0 or vector[-1] >= n_arms or (np.diff(vector) <= 0).any():
         raise ValueError(
             f"{game}.next_arms() must return different arms from 0 to {n_arms - 1} in increasing order, got "
-            f"{described(arms)}"
+            f"{short_repr(arms)}"
         )
     return vector
 
@@ -171,31 +171,31 @@ def check_arms(game: str, arms: NDArray[np.int64], n_arms: int) -> NDArray[np.in
 def check_flag(name: str, value: bool) -> None:
     """Refuse what is neither True nor False: "no" would count as True."""
     if not isinstance(value, bool | np.bool_):
-        raise ParameterTypeError(name, f"must be True or False, got {described(value)}", value)
+        raise ParameterTypeError(name, f"must be True or False, got {short_repr(value)}", value)
 
 
 def check_text(name: str, value: str) -> None:
     """Refuse what is not a text."""
     if not isinstance(value, str):
-        raise ParameterTypeError(name, f"must be a text, got {described(value)}", value)
+        raise ParameterTypeError(name, f"must be a text, got {short_repr(value)}", value)
 
 
 def check_path(name: str, value: object) -> None:
     """Refuse what is not a path."""
     if not isinstance(value, str | os.PathLike):
-        raise ParameterTypeError(name, f"must be a path, as text or as a Path, got {described(value)}", value)
+        raise ParameterTypeError(name, f"must be a path, as text or as a Path, got {short_repr(value)}", value)
 
 
 def check_mapping(name: str, value: object, of_what: str) -> None:
     """Refuse what is not a mapping."""
     if not isinstance(value, Mapping):
-        raise ParameterTypeError(name, f"must be a mapping of {of_what}, got {described(value)}", value)
+        raise ParameterTypeError(name, f"must be a mapping of {of_what}, got {short_repr(value)}", value)
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a word that is not among the choices."""
     if value not in choices:
-        raise ParameterError(name, f"must be one of {', '.join(map(repr, choices))}, got {described(value)}", value)
+        raise ParameterError(name, f"must be one of {', '.join(map(repr, choices))}, got {short_repr(value)}", value)
 
 
 def finite_tuple(name: str, values: ArrayLike) -> tuple[float, ...]:
@@ -240,7 +240,7 @@ def check_bounds(bounds: Sequence[float]) -> tuple[float, float]:
         or not float(pair[0]) < float(pair[1])
     ):
         raise ParameterError(
-            "bounds", f"must be two finite numbers, the lower one first, got {described(bounds)}", bounds
+            "bounds", f"must be two finite numbers, the lower one first, got {short_repr(bounds)}", bounds
         )
     low, high = float(pair[0]), float(pair[1])
     size = max(abs(low), abs(high))

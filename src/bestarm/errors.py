@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bestarm.text import shown
+from bestarm.text import sanitize
 
 
 class BestarmError(Exception):
     """The base class of bestarm's own errors: catch it to catch any of them."""
 
     def __str__(self) -> str:
-        return shown(super().__str__(), "message")  # with names, paths and texts of exceptions and programs in it
+        return sanitize(super().__str__(), "message")  # with names, paths and texts of exceptions and programs in it
 
 
 class ParameterError(ValueError):

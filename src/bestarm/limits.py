@@ -14,7 +14,7 @@ from bestarm.arms import Arms, TableArms
 from bestarm.checks import check_open_unit, finite_vector, refuse_first
 from bestarm.complexity import suboptimal_arms
 from bestarm.errors import BestarmError
-from bestarm.text import described
+from bestarm.text import short_repr
 
 __all__ = ["gaussian_lower_bound", "growth_rates", "nested_sets", "oracle_queries"]
 Vector = NDArray[np.float64]
@@ -144,7 +144,7 @@ def _given_sets(subsets: Iterable[Sequence[int]], n_arms: int) -> Members:
     for subset in subsets:
         row = np.isin(np.arange(n_arms), subset)
         if row.sum() != len(subset) or not row.any():
-            raise ValueError(f"subsets must be sets of arms from 0 to {n_arms - 1}, got {described(subset)}")
+            raise ValueError(f"subsets must be sets of arms from 0 to {n_arms - 1}, got {short_repr(subset)}")
         rows.append(row)
     members = np.array(rows, dtype=np.bool_).reshape(-1, n_arms)
     if not members.any(axis=0).all():

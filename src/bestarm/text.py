@@ -37,7 +37,7 @@ LONGEST_DESCRIPTION = 80
 FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
 
 
-def shown(text: str, target: Target) -> str:
+def sanitize(text: str, target: Target) -> str:
     """A text as its target may show it; what was shown once stays as it is."""
     if target == "json":  # line breaks are between strings: those inside of them were escaped before
         return UNUSUAL.sub(lambda found: found[0] if found[0] == "\n" or _is_seen(found) else _in_json(found), text)
@@ -60,7 +60,7 @@ def cut_short(text: str, longest: int) -> str:
 
 def file_name(path: str | os.PathLike[str]) -> str:
     """The path of a file or folder in a message."""
-    return shown(os.fspath(path), "path")
+    return sanitize(os.fspath(path), "path")
 
 
 def reason_of(error: Exception) -> str:
@@ -73,14 +73,14 @@ def naming(error: OSError, path: str | os.PathLike[str]) -> OSError:
     return OSError(error.errno, reason_of(error), file_name(path))
 
 
-def described(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value of the user's in a message: as code, on one line and short, also if it cannot say what it is."""
     if isinstance(value, int) and abs(value) >= 10**30:  # thousands of digits cannot even be written
         return f"a number of more than {30 if abs(value) < 10**100 else 100} digits"
     return cut_short(LINE_ENDS.sub(" ", _text(repr, value)), LONGEST_DESCRIPTION)
 
 
-def said(value: Any) -> str:
+def safe_str(value: Any) -> str:
     """An object as its own text, in full, or that it has none."""
     return _text(str, value)
 
@@ -154,26 +154,26 @@ def label_text(arm: Any) -> str:
 
 def name_of(arm: Any) -> str:
     """The name of an arm where people read it."""
-    return shown(label_text(arm), "name")
+    return sanitize(label_text(arm), "name")
 
 
 FEW = 5  # names that a sentence holds
 LONGEST_LIST = 300  # characters
 
 
-def names(arms: Sequence[Any], last: str = "and") -> str:
+def join_arm_names(arms: Sequence[Any], last: str = "and") -> str:
     """The arms in a sentence: all of them, or the first and how many more there are."""
-    return listed([name_of(arm) for arm in arms], last)
+    return join_words([name_of(arm) for arm in arms], last)
 
 
-def listed(parts: Sequence[str], last: str = "and") -> str:
+def join_words(parts: Sequence[str], last: str = "and") -> str:
     """Some texts in a sentence: all of them, or the first and how many more there are."""
     if len(parts) > FEW:
         return f"{', '.join(parts[:FEW])} {last} {len(parts) - FEW} more"
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
-def counted(n: int, what: str) -> str:
+def with_noun(n: int, what: str) -> str:
     """A number with its noun: "1 round", "2,000 rounds"."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
@@ -188,7 +188,7 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else f"{text[:79]}…")
 
 
-def hashable(value: Any) -> bool:
+def is_hashable(value: Any) -> bool:
     """Whether something can be a key."""
     try:
         hash(value)
@@ -197,7 +197,7 @@ def hashable(value: Any) -> bool:
     return True
 
 
-def repeated(names: Iterable[str]) -> str | None:
+def first_repeated(names: Iterable[str]) -> str | None:
     """The first name that appears a second time, if there is one."""
     seen: set[str] = set()
     for name in names:
@@ -207,7 +207,7 @@ def repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def first_names(names: Sequence[str]) -> str:
+def first_ten_names(names: Sequence[str]) -> str:
     """The first ten names, for a message that compares two lists."""
     first = cut_short(", ".join(map(name_of, names[:10])), LONGEST_LIST)
     return first + (f" and {len(names) - 10} more" if len(names) > 10 else "")

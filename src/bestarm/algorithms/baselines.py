@@ -24,7 +24,7 @@ from bestarm.checks import (
 from bestarm.comparisons.boundaries import BoundaryEvidence, in_chunks, thresholds_after, variance_inflation
 from bestarm.comparisons.evidence import GAUSSIAN, bounded
 from bestarm.kernels.board import PairRule, Thresholds, new_duel
-from bestarm.text import described
+from bestarm.text import short_repr
 from bestarm.values import shortest_call
 
 KnownVariances = float | tuple[float, ...]
@@ -44,7 +44,7 @@ def check_variances(settings: _Settings) -> None:
     values = floats("variances", settings.variances)
     if (((values > 0) & (values < SMALLEST)) | (np.isfinite(values) & (values > LARGEST))).any():
         raise ValueError(
-            f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {described(settings.variances)}"
+            f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {short_repr(settings.variances)}"
         )
     if values.ndim == 0:
         refuse_first("variances", values[None], ~(np.isfinite(values[None]) & (values[None] >= 0)), _RULE)

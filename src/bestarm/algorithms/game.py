@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.checks import LARGEST, check_arm, check_arms, check_count, check_n_arms, floats, whole_numbers
 from bestarm.comparisons.evidence import Criterion
 from bestarm.errors import AssumptionWarning
-from bestarm.text import described
+from bestarm.text import short_repr
 from bestarm.values import equal_values, hash_of_values
 
 Arm = TypeVar("Arm")
@@ -112,7 +112,7 @@ def check_algorithm(algorithm: Any) -> None:
     """Refuse what is not an algorithm, or is the class of one."""
     if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
         raise TypeError(
-            f"algorithm must be an algorithm such as bestarm.algorithms.PairwiseBAI(0.05), got {described(algorithm)}"
+            f"algorithm must be an algorithm such as bestarm.algorithms.PairwiseBAI(0.05), got {short_repr(algorithm)}"
         )
 
 
@@ -393,10 +393,10 @@ class Game:
         if values.shape != asked.shape:
             raise ValueError(
                 f"rewards must hold one number for each of the {asked.size} arms asked "
-                f"{described(tuple(asked.tolist()))}, got shape {values.shape}"
+                f"{short_repr(tuple(asked.tolist()))}, got shape {values.shape}"
             )
         if arms is not None and not self._may_take(asked):
-            raise ValueError(f"the arms of this round are {described(self._due().tolist())}, got {described(arms)}")
+            raise ValueError(f"the arms of this round are {short_repr(self._due().tolist())}, got {short_repr(arms)}")
         row = np.empty((1, self.n_arms))
         row.fill(values[0])  # columns not asked hold nothing that could be refused
         row[0, asked] = values
@@ -441,7 +441,7 @@ class Game:
         if self.finished:
             raise self._ended("nobody to disqualify")
         if check_count("arm", arm, least=0) not in self._due():
-            raise ValueError(f"only an arm that is asked can be disqualified, got {described(arm)}")
+            raise ValueError(f"only an arm that is asked can be disqualified, got {short_repr(arm)}")
         if self.candidates == (arm,):
             raise ValueError(f"arm {arm} is the last candidate: it cannot be disqualified")
         if self.no_disqualification is not None:

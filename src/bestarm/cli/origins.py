@@ -22,7 +22,7 @@ from bestarm.result.result import RaceResult
 from bestarm.sources.items import STDIN, read_items
 from bestarm.sources.programs import TIMEOUT, Measure, Measured
 from bestarm.studies import demo as compressors
-from bestarm.text import described, said
+from bestarm.text import safe_str, short_repr
 
 MOST_SHOWN = 20  # arms of a function that are shown before it is run,
 LONGEST_SHOWN = 1000  # and characters of each
@@ -159,7 +159,7 @@ def origin_of(stored: Mapping[str, Any] | None) -> Origin | None:
     name = values.pop("kind")
     kind = next((kind for kind in KINDS if kind.kind == name), None)
     if kind is None or not set(values) <= {field.name for field in fields(kind)}:
-        raise ValueError(f"this bestarm does not know how to run {described(stored)}: use the version that made it")
+        raise ValueError(f"this bestarm does not know how to run {short_repr(stored)}: use the version that made it")
     return kind(**values)
 
 
@@ -214,7 +214,7 @@ def imported(name: str, folder: str) -> Callable[..., Any]:
         raise ImportError(f"the module {module_name!r} calls sys.exit({error.code!r}) when it is imported") from error
     except Exception as error:  # whatever a module of the user does when it is imported
         raise ImportError(
-            f"the module {module_name!r} cannot be imported: {type(error).__name__}: {said(error)}"
+            f"the module {module_name!r} cannot be imported: {type(error).__name__}: {safe_str(error)}"
         ) from error
     if not hasattr(module, function_name):
         raise ImportError(f"the module {module_name!r} has no function {function_name!r}")

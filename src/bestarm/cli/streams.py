@@ -18,7 +18,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from bestarm.files import is_stream
-from bestarm.text import file_name, in_ascii, shown
+from bestarm.text import file_name, in_ascii, sanitize
 
 # Exit codes, documented in README.md and in the help of the commands.
 ANSWERED = 0
@@ -91,13 +91,13 @@ def remarks(**options: Any) -> Console:
 
 def remark(text: str, kind: str = "", style: str = "") -> None:
     """Print one line on standard error."""
-    line = Text.assemble((f"{kind}: " if kind else "", style), shown(" ".join(text.split()), "message"))
+    line = Text.assemble((f"{kind}: " if kind else "", style), sanitize(" ".join(text.split()), "message"))
     remarks(soft_wrap=True).print(line)
 
 
 def say(text: str, style: str = "", **options: Any) -> None:
     """Print a text on standard output."""
-    results().print(Text(shown(text, "terminal"), style), **options)
+    results().print(Text(sanitize(text, "terminal"), style), **options)
 
 
 def say_json(document: str) -> None:
@@ -107,7 +107,7 @@ def say_json(document: str) -> None:
         document.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
         document = in_ascii(document)
-    stream.write(f"{shown(document, 'json')}\n")
+    stream.write(f"{sanitize(document, 'json')}\n")
     stream.flush()
 
 
@@ -118,7 +118,7 @@ def _harmless_usage() -> Iterator[None]:
         yield
     except Exception as error:
         if hasattr(error, "format_message"):
-            said = shown(error.format_message(), "message")
+            said = sanitize(error.format_message(), "message")
             error.format_message = lambda: said
         raise
 

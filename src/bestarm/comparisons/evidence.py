@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_lead
 from bestarm.kernels.board import Board, new_board
-from bestarm.text import described
+from bestarm.text import short_repr
 
 Role = Literal["pairs", "combinations"]
 Criterion = Literal["mean", "wins"]
@@ -161,7 +161,7 @@ def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
     """Refuse a comparison that says nothing about what the algorithm asks."""
     own = getattr(comparison, "role", None)
     if own not in _WHAT or isinstance(comparison, type):
-        raise TypeError(f"{algorithm} needs a comparison such as {_SUCH_AS[role]}, got {described(comparison)}")
+        raise TypeError(f"{algorithm} needs a comparison such as {_SUCH_AS[role]}, got {short_repr(comparison)}")
     if own == role:
         return
     other = "ConvexBAI" if own == "combinations" else "PairwiseBAI"
@@ -175,7 +175,7 @@ def check_comparison(comparison: Comparison) -> None:
     """Refuse what is not a comparison, or is the class of one."""
     if getattr(comparison, "role", None) not in _WHAT or isinstance(comparison, type):
         raise TypeError(
-            f"comparison must be a comparison such as {_SUCH_AS['pairs']} (with brackets), got {described(comparison)}"
+            f"comparison must be a comparison such as {_SUCH_AS['pairs']} (with brackets), got {short_repr(comparison)}"
         )
 
 
@@ -191,7 +191,7 @@ def check_epsilon(epsilon: float, comparison: Comparison) -> None:
     check_lead("epsilon", epsilon)
     if epsilon > 0 and not comparison.supports_epsilon:
         raise ValueError(
-            f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {described(comparison)}"
+            f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {short_repr(comparison)}"
         )
 
 

@@ -16,7 +16,7 @@ from bestarm.racing.interruption import asked_to_end, evaluating, reraise_exit
 from bestarm.record.record import Failure, ScoreWithNote
 from bestarm.sources.items import item_text
 from bestarm.sources.programs import PlainError, ScoredError
-from bestarm.text import counted, described, hashable, label_text, quoted, said, short, shown
+from bestarm.text import is_hashable, label_text, quoted, safe_str, sanitize, short, short_repr, with_noun
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
@@ -67,7 +67,7 @@ class Evaluation:
         check_flag("shuffle_arms", self.shuffled)
         given = "arms, item" if self.jointly else "arm, item"
         if not callable(self.function):
-            raise TypeError(f"evaluate must be a function of ({given}), got {described(self.function)}")
+            raise TypeError(f"evaluate must be a function of ({given}), got {short_repr(self.function)}")
         try:
             signature = inspect.signature(self.function)
         except ValueError:  # some builtins tell nothing about themselves
@@ -158,8 +158,8 @@ class Evaluation:
             reraise_exit(error, call.text)
             return self._failed(call, error)
         if len(values) != len(call.arms):
-            wanted = f"must return {counted(len(call.arms), 'score')}, one for each arm it is given"
-            text = f"{call_text('arms', call.item)} {wanted}, got {described(value)}"
+            wanted = f"must return {with_noun(len(call.arms), 'score')}, one for each arm it is given"
+            text = f"{call_text('arms', call.item)} {wanted}, got {short_repr(value)}"
             return [EvaluationError(text) for _ in call.arms]
         return [check_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)]
 
@@ -264,7 +264,7 @@ def scores_in_order(value: Any, arms: Sequence[Any], names: Sequence[str]) -> li
     """What a function that takes all arms returned, in their order; nothing if it is not a collection."""
     if isinstance(value, Mapping):
         return [
-            value[arm] if hashable(arm) and arm in value else value.get(name)
+            value[arm] if is_hashable(arm) and arm in value else value.get(name)
             for arm, name in zip(arms, names, strict=True)
         ]
     return list(value) if hasattr(value, "__iter__") or hasattr(value, "__getitem__") else []
@@ -296,8 +296,8 @@ def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
     if isinstance(error, PlainError):
         text = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
     else:
-        text = f"{call_text(name, item)} failed: {type(error).__name__}: {said(error)}"
-    failure = EvaluationError(shown(text, "failure"))
+        text = f"{call_text(name, item)} failed: {type(error).__name__}: {safe_str(error)}"
+    failure = EvaluationError(sanitize(text, "failure"))
     failure.__cause__ = error
     return failure
 
@@ -318,7 +318,7 @@ def check_score(value: Any, bounds: Bounds, name: str, item: Any) -> float | Eva
         return score if bounds is None else min(max(score, bounds[0]), bounds[1])
     what = f"{call_text(name, item)} returned"
     if score is None:
-        return EvaluationError(f"{what} {described(value)}, which is not a number")
+        return EvaluationError(f"{what} {short_repr(value)}, which is not a number")
     if not math.isfinite(score):
         return EvaluationError(f"{what} {score}: {FINITE}")
     if bounds is None or abs(score) > LARGEST:

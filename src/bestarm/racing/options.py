@@ -23,7 +23,7 @@ from bestarm.comparisons.boundaries import MIN_ROUNDS
 from bestarm.comparisons.evidence import Criterion, check_adapts, check_comparison
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of
 from bestarm.sources.items import Groups, Items
-from bestarm.text import described
+from bestarm.text import short_repr
 
 if TYPE_CHECKING:
     from bestarm.record.store import Store
@@ -109,7 +109,7 @@ def known_options(function: str, options: Mapping[str, Any], known: type) -> Opt
     """Options that were given by name, checked as Python itself would check them."""
     for name in options:
         if name not in known.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {described(name)}")
+            raise TypeError(f"{function}() got an unexpected keyword argument {short_repr(name)}")
     return Options(**options)
 
 
@@ -121,7 +121,7 @@ def checked_aim(options: Options) -> tuple[float, float, float]:
     check_delta(delta)
     if delta > MOST_DELTA:
         sure = "delta is the accepted probability of a wrong answer, at most 0.5 in a race"
-        raise ValueError(f"{sure}, got {described(delta)}: for 95% certainty give 0.05")
+        raise ValueError(f"{sure}, got {short_repr(delta)}: for 95% certainty give 0.05")
     check_lead("epsilon", epsilon)
     check_lead("indifference_zone", zone)
     return delta, epsilon, zone
@@ -143,7 +143,7 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
     if zone:
         raise ValueError(
-            f"indifference_zone needs a comparison of pairs, got {described(zone)} with {described(comparison)}"
+            f"indifference_zone needs a comparison of pairs, got {short_repr(zone)} with {short_repr(comparison)}"
         )
     return ConvexBAI(delta, comparison=comparison, epsilon=epsilon)
 
@@ -157,12 +157,12 @@ def _check_leads(options: Options, epsilon: float, zone: float) -> None:
     for name, value in (("epsilon", epsilon), ("indifference_zone", zone)):
         if value >= high - low and wins:
             raise ValueError(
-                f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {described(value)}"
+                f"{name} is a share of items, won minus lost, with criterion='wins': below 1, got {short_repr(value)}"
             )
         if value >= high - low:
             raise ValueError(
                 f"{name} must be below {high - low:g}, in units of scores, which lie in [{low:g}, {high:g}]: "
-                f"got {described(value)}"
+                f"got {short_repr(value)}"
             )
 
 
@@ -186,7 +186,7 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
 def _check_min_rounds(options: Options, min_rounds: int) -> None:
     """Refuse a first look where the test has none."""
     check_count("min_rounds", min_rounds, least=2)
-    test = None if options.comparison is None else described(options.comparison)
+    test = None if options.comparison is None else short_repr(options.comparison)
     if test is None and options.criterion == "wins":
         test = "criterion='wins'"
     elif test is None and options.bounds is not None:
@@ -201,7 +201,7 @@ def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
     inside = getattr(algorithm, "comparison", None)
     if options.comparison is not None and options.comparison != inside:
         raise ValueError(
-            f"comparison={described(options.comparison)} is given together with algorithm={described(algorithm)}: "
+            f"comparison={short_repr(options.comparison)} is given together with algorithm={short_repr(algorithm)}: "
             "leave algorithm out, or make the comparison one of its settings"
         )
     owners = {"delta": algorithm, "epsilon": algorithm, "indifference_zone": algorithm, "min_rounds": inside}
@@ -210,10 +210,10 @@ def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
         if given is not None and not (is_real(given) and given == own):
             if own is None:
                 raise ValueError(
-                    f"{described(algorithm)} has no setting {name}, got {name}={described(given)} together with it"
+                    f"{short_repr(algorithm)} has no setting {name}, got {name}={short_repr(given)} together with it"
                 )
             raise ValueError(
-                f"{name} is {described(given)} here and {described(own)} in {described(algorithm)}: "
+                f"{name} is {short_repr(given)} here and {short_repr(own)} in {short_repr(algorithm)}: "
                 "give it in one place"
             )
     return algorithm
@@ -272,7 +272,7 @@ def _check_target(target: Target, game: Game, settings: RaceSettings) -> None:
         )
     if target == "population":
         raise ValueError(
-            f"target='population' does not fit {described(settings.algorithm)}, which is for a pool of items"
+            f"target='population' does not fit {short_repr(settings.algorithm)}, which is for a pool of items"
         )
     raise ValueError(
         "target='items' needs bounds=(low, high) or criterion='wins', and a comparison that can use the number of "
@@ -286,11 +286,11 @@ def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
     if given.bounds is not None and check_bounds(given.bounds) != game.bounds:
         own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
         raise ValueError(
-            f"bounds={_interval(given.bounds)} do not fit {described(test)}, which {own}: leave one of the two out"
+            f"bounds={_interval(given.bounds)} do not fit {short_repr(test)}, which {own}: leave one of the two out"
         )
     if given.criterion is not None and given.criterion != game.guarantee.criterion:
         raise ValueError(
-            f"criterion={described(given.criterion)} does not fit {described(test)}: leave one of the two out"
+            f"criterion={short_repr(given.criterion)} does not fit {short_repr(test)}: leave one of the two out"
         )
     if given.target is not None:
         _check_target(given.target, game, settings)

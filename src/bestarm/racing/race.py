@@ -26,7 +26,7 @@ from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import digest, items_in_order, race_arms, seeds_in_progression
 from bestarm.sources.programs import changed_measure
-from bestarm.text import counted, described, first_names, hashable, short
+from bestarm.text import first_ten_names, is_hashable, short, short_repr, with_noun
 from bestarm.values import equal_values, hash_of_values
 
 
@@ -88,7 +88,7 @@ class Race(Generic[Arm]):
         if usual and not settings.algorithm.start(n_arms).works_ahead:
             settings = replace(settings, rounds_in_flight=1)
         self.state = RaceState(start_chosen_game(settings, n_arms, options), settings, given.order, named)
-        self._numbers = {(type(label), label): arm for arm, label in enumerate(named.labels) if hashable(label)}
+        self._numbers = {(type(label), label): arm for arm, label in enumerate(named.labels) if is_hashable(label)}
         self._store: Store | None = None
         self._stored_candidates: tuple[int, ...] = ()  # as the store knows them
         if options.store is None:
@@ -97,7 +97,7 @@ class Race(Generic[Arm]):
             self._keep_in(open_store(options.store), options)
 
     def __repr__(self) -> str:
-        spent = f"{counted(self.state.game.n_rounds, 'round')}, {counted(self.state.spent, 'evaluation')}"
+        spent = f"{with_noun(self.state.game.n_rounds, 'round')}, {with_noun(self.state.spent, 'evaluation')}"
         return f"<Race of {len(self.arms)} arms: {spent}, {self.reason or Reason.RUNNING}>"
 
     @property
@@ -146,9 +146,9 @@ class Race(Generic[Arm]):
             arm = self.state.arms.find(label) if arm < 0 else arm
             name = self.state.arms.names[arm]
             if arm not in opened.scores:
-                raise ValueError(f"arm {described(name)} was not asked for in round {opened.number}")
+                raise ValueError(f"arm {short_repr(name)} was not asked for in round {opened.number}")
             if opened.scores[arm] is not None or arm in told:
-                raise ValueError(f"the score of arm {described(name)} in round {opened.number} was already told")
+                raise ValueError(f"the score of arm {short_repr(name)} in round {opened.number} was already told")
             plain = type(value) is float and low <= value <= high
             outcome = value if plain else told_outcome(value, bounds, name, opened.item)
             told.add(arm)
@@ -255,7 +255,7 @@ class Race(Generic[Arm]):
         try:
             if (what := find_unstorable(state.settings.algorithm)) is not None:
                 raise TypeError(
-                    f"{described(state.settings.algorithm)} cannot be kept in a store: it must be a frozen dataclass "
+                    f"{short_repr(state.settings.algorithm)} cannot be kept in a store: it must be a frozen dataclass "
                     f"of numbers, strings, tuples or dataclasses of them ({what})"
                 )
             stored = store.load()
@@ -283,7 +283,7 @@ class Race(Generic[Arm]):
         )
         now = settings.to_plain()
         if stored.arms != asked.arms.names:
-            arms = f"they were {first_names(stored.arms)} and are {first_names(asked.arms.names)} now"
+            arms = f"they were {first_ten_names(stored.arms)} and are {first_ten_names(asked.arms.names)} now"
             raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
         try:
             changed = changed_measure(before["source"], options.origin) or difference(before, now)

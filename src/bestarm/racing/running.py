@@ -30,7 +30,7 @@ from bestarm.racing.race import Race, Round
 from bestarm.racing.summary import warn_of
 from bestarm.result.live import display
 from bestarm.result.result import RaceResult
-from bestarm.text import described, said
+from bestarm.text import safe_str, short_repr
 
 USUAL_IN_FLIGHT = 4  # rounds ahead on an executor: keeps a few workers busy, and costs at most three rounds per arm
 SAVE_AFTER = 0.5  # seconds for which a score may wait for the others of its round before it is stored
@@ -50,7 +50,7 @@ class Execution:
         """Refuse what cannot be run."""
         self.evaluation.check()
         if self.executor is not None and not isinstance(self.executor, Executor):
-            raise TypeError(f"executor must be a concurrent.futures.Executor, got {described(self.executor)}")
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {short_repr(self.executor)}")
         if self.evaluation.awaited and self.executor is not None:
             raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
 
@@ -221,10 +221,10 @@ class _Running:
             future = self.executor.submit(self.evaluate, call)
         except BaseException as error:
             reraise_exit(error, call.text)
-            why = f"{type(error).__name__}: {said(error)}"
+            why = f"{type(error).__name__}: {safe_str(error)}"
             raise BrokenExecutor(f"the executor takes no evaluations in round {call.number}: {why}") from error
         if not isinstance(future, Future) or future in self.known:
-            what = "the same future twice" if isinstance(future, Future) else described(future)
+            what = "the same future twice" if isinstance(future, Future) else short_repr(future)
             raise BrokenExecutor(f"the executor must give a new future for each evaluation, but its submit gave {what}")
         self.known.add(future)
         self.calls[future] = call
@@ -277,7 +277,7 @@ def _raise_errors_of_race(future: Future[list[EvaluationOutcome]], call: Call) -
     if error is not None and (end := find_exit(error)) is not None:
         raise end  # Ctrl-C reaches the processes of a pool too
     if error is None and not _came_back(future, call):
-        what = f"does not hold what was evaluated, but {described(future.result())}"
+        what = f"does not hold what was evaluated, but {short_repr(future.result())}"
         raise BrokenExecutor(f"the executor gave a future for round {number} that {what}")
 
 

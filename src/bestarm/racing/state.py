@@ -16,7 +16,7 @@ from bestarm.record.record import Failure, Record, Row, encode_failure
 from bestarm.record.replay import DisqualifiedArm, Outage, disqualify, nobody_left, replay, reward_transform, tell_round
 from bestarm.record.settings import RaceSettings
 from bestarm.sources.items import Group, RaceArms, item_text
-from bestarm.text import described
+from bestarm.text import short_repr
 
 END = object()
 COMPARED_AT_ONCE = 10_000  # items
@@ -93,7 +93,7 @@ class RaceState:
     def asked_round(self, number: int) -> OpenRound:
         """The round of this number, if it was asked and is not complete."""
         if type(number) is not int and not is_whole(number):
-            raise TypeError(f"a round is one that ask() gave, or its number, got {described(number)}")
+            raise TypeError(f"a round is one that ask() gave, or its number, got {short_repr(number)}")
         if 1 <= number <= self.game.n_rounds:
             raise ValueError(f"round {number} is complete: all its scores have already been told")
         if not self.open or number > self.open[-1].number or number < 1:
@@ -257,8 +257,8 @@ class RaceState:
         before = past.item(number)
         if before is not None and (text := item_text(item)) != before:
             raise StoreError(
-                f"its items were different: the item of round {number} was {described(before)} and is "
-                f"{described(text)} now"
+                f"its items were different: the item of round {number} was {short_repr(before)} and is "
+                f"{short_repr(text)} now"
             )
         return item
 
@@ -276,6 +276,6 @@ def known_reason(game: Game, why: str) -> Reason:
     known = {str(reason): reason for reason in REASONS_OF_GAMES}
     if why not in known:
         raise ValueError(
-            f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {described(why)}"
+            f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {short_repr(why)}"
         )
     return known[why]

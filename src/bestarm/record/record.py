@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bestarm.checks import check_in_flight
 from bestarm.errors import BestarmError
-from bestarm.text import counted
+from bestarm.text import with_noun
 
 RoundRow = tuple[int, str, int]  # round, item as text, how many arms were asked
 ScoreRow = tuple[int, int, float | None, str | None]  # round, arm, score or None, failure as text or None
@@ -220,7 +220,7 @@ class Record:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<record of {counted(self.n_rounds, 'round')}, {counted(len(self._scores), 'evaluation')}>"
+        return f"<record of {with_noun(self.n_rounds, 'round')}, {with_noun(len(self._scores), 'evaluation')}>"
 
     @property
     def items(self) -> list[str | None]:

@@ -13,7 +13,7 @@ from bestarm.algorithms.game import check_algorithm
 from bestarm.checks import check_choice, check_count, check_flag, check_in_flight, check_mapping, check_seed, check_text
 from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.sources.items import Kind
-from bestarm.text import described, label_text, name_of, short
+from bestarm.text import label_text, name_of, short, short_repr
 from bestarm.values import shortest_call
 
 OnError = Literal["raise", "worst", "disqualify"]
@@ -44,7 +44,7 @@ def find_unstorable(value: Any) -> str | None:
     elif isinstance(value, np.ndarray | tuple | list):
         parts = {f"part {k}": part for k, part in enumerate(value)}
     else:
-        return None if isinstance(value, str | int | float | np.generic | None) else f"it is {described(value)}"
+        return None if isinstance(value, str | int | float | np.generic | None) else f"it is {short_repr(value)}"
     for name, part in parts.items():
         if (what := find_unstorable(part)) is not None:
             return f"{name}: {what}"
@@ -285,7 +285,7 @@ def check_plain(present: Mapping[str, Any]) -> None:
         check_flag(name, present[name])
     for name in ("items_digest", "arms_digest", "reason"):
         if not isinstance(present[name], str | None):
-            raise TypeError(f"{name} must be text, got {described(present[name])}")
+            raise TypeError(f"{name} must be text, got {short_repr(present[name])}")
     check_choice("on_error", present["on_error"], get_args(OnError))
     check_choice("items", present["items"], get_args(Kind))
     check_seed(present["seed"])
@@ -301,7 +301,7 @@ def check_plain(present: Mapping[str, Any]) -> None:
 def _check_numbers_of_items(items: Kind, n_items: Any, group_sizes: Any) -> None:
     """Refuse numbers of items that do not go together."""
     if (n_items is not None) != (items in ("pool", "drawn")):
-        raise ValueError(f"n_items must be the length of the list of items, got {described(n_items)}")
+        raise ValueError(f"n_items must be the length of the list of items, got {short_repr(n_items)}")
     if n_items is not None:
         check_count("n_items", n_items, most=MOST_ITEMS)
     if group_sizes is None:
@@ -327,7 +327,7 @@ def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
         if was != is_now and way[-1] == "items_digest":
             return f"the items {'' if now['group_sizes'] is None else 'or their groups '}are not the same"
         if was != is_now:
-            return f"{way[-1]} was {described(was)} when the race began and is {described(is_now)} now"
+            return f"{way[-1]} was {short_repr(was)} when the race began and is {short_repr(is_now)} now"
     return None
 
 

@@ -20,7 +20,7 @@ from bestarm.algorithms import Elimination
 from bestarm.errors import StoreError
 from bestarm.record.record import Record, RoundRow, ScoreRow
 from bestarm.record.store import Store, StoredRace, check_stored, damage_error
-from bestarm.text import described, file_name, reason_of, short
+from bestarm.text import file_name, reason_of, short, short_repr
 
 VERSION = 1
 APPLICATION = 0x62_41_52_4D  # "bARM", as `file` shows it
@@ -76,9 +76,9 @@ class StorePath:
         """The file of this name, whatever it is: it is never an address or a name that SQLite knows."""
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else path
         if not isinstance(name, str):
-            raise TypeError(f"a race is in a file, given by its path as text or as a Path, got {described(path)}")
+            raise TypeError(f"a race is in a file, given by its path as text or as a Path, got {short_repr(path)}")
         if not name or "\0" in name:
-            raise StoreError(f"a race is in a file, and {described(name)} is not the name of one")
+            raise StoreError(f"a race is in a file, and {short_repr(name)} is not the name of one")
         try:
             return cls(Path(name), Path(os.path.realpath(name)))
         except OSError as error:  # the current folder is gone
@@ -288,7 +288,7 @@ def check_schema(connection: sqlite3.Connection, path: StorePath) -> None:
     held = Counter(rows)  # a row that is there twice is one too many
     if strange := sorted(held - Counter(IN_SCHEMA), key=str):
         kind, name, _ = strange[0]
-        what = f"the {short(str(kind))} {described(name)} in it is not as a race has it"
+        what = f"the {short(str(kind))} {short_repr(name)} in it is not as a race has it"
         raise StoreError(f"{path} is not opened: {what}; only the five tables of a race may be in its file")
     if missing := sorted(IN_SCHEMA - set(held), key=str):
         raise damage_error(path, f"there is no {missing[0][0]} {missing[0][1]}")
@@ -372,7 +372,7 @@ def open_store(store: str | os.PathLike[str] | Store) -> Store:
         return SQLiteStore(store)
     for name in ("load", "create", "update", "save", "save_eliminations", "close"):
         if not hasattr(store, name) or inspect.isclass(store):
-            raise TypeError(f"store must be the path of a file (or have a method {name}), got {described(store)}")
+            raise TypeError(f"store must be the path of a file (or have a method {name}), got {short_repr(store)}")
     return store
 
 

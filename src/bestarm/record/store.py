@@ -9,7 +9,7 @@ from bestarm.algorithms import Algorithm, Elimination
 from bestarm.errors import StoreError
 from bestarm.record.record import Record, RoundRow, ScoreRow
 from bestarm.record.settings import FORMAT, check_plain, migrate
-from bestarm.text import described
+from bestarm.text import short_repr
 
 LONGEST_REASON = 300  # characters
 MOST_TERMS = 100  # bets or precisions of a comparison: a round takes time for each
@@ -67,7 +67,7 @@ def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(version, int):
         raise damage_error(where, "its format is not a number")
     if version != FORMAT:
-        made = f"has format {described(version)}, and this bestarm reads format {FORMAT}"
+        made = f"has format {short_repr(version)}, and this bestarm reads format {FORMAT}"
         raise StoreError(f"the race in {where} {made}: use the version of bestarm that made it, or a later one")
     try:
         present = migrate(settings)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Game
-from bestarm.text import counted, name_of
+from bestarm.text import name_of, with_noun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ def draw_departures(panel: "Axes", result: "RaceResult[Any]") -> None:
     panel.set_xlim(0, end * 1.02)
     left_out = len(result.arms) - len(records)
     panel.set_title(
-        "who left when" + (f" ({counted(left_out, 'more arm')} not shown)" if left_out else ""),
+        "who left when" + (f" ({with_noun(left_out, 'more arm')} not shown)" if left_out else ""),
         loc="left",
         fontsize=10,
     )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bestarm.text import name_of, names
+from bestarm.text import join_arm_names, name_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -101,7 +101,7 @@ def picture(now: "Standing") -> "RenderableType":
         lines.add_row("", ProgressBar(total=now.everything, completed=now.n_evaluations, width=40))
     lines.add_row("saved so far", f"{now.saved:,}")
     if now.candidates:
-        lines.add_row("still in", Text(f"{len(now.candidates)} of {now.n_arms}: {names(now.candidates)}"))
+        lines.add_row("still in", Text(f"{len(now.candidates)} of {now.n_arms}: {join_arm_names(now.candidates)}"))
         lines.add_row("leader", Text(leader_line(now)))
     return lines
 

@@ -8,7 +8,7 @@ from bestarm.algorithms import Elimination, Reason
 from bestarm.algorithms.game import Arm
 from bestarm.record.record import Failure
 from bestarm.record.replay import DisqualifiedArm
-from bestarm.text import hashable, label_text
+from bestarm.text import is_hashable, label_text
 from bestarm.values import equal_values, hash_of_values
 
 Status = Literal["best", "within epsilon", "tied", "leader", "candidate", "out", "disqualified"]
@@ -115,7 +115,7 @@ def with_labels(arms: tuple[Arm, ...], out: Elimination[int]) -> Elimination[Arm
     """An elimination with the labels of the arms in place of their numbers."""
     if out.weights is None:
         return Elimination(arms[out.arm], out.round, arms[out.by], out.margin)
-    key: list[Any] = [label if hashable(label) else label_text(label) for label in arms]
+    key: list[Any] = [label if is_hashable(label) else label_text(label) for label in arms]
     if len(set(key)) < len(key):  # 1, 1.0 and True are one key
         key = [label_text(label) for label in arms]
     weights = {key[arm]: weight for arm, weight in out.weights.items()}

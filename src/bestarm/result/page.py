@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bestarm.result.figure import LeadHistory, lead_limits
 from bestarm.result.table import cost, ending, settings_in_words
 from bestarm.result.verdict import failure_sentences, guarantee, sentences, whose_best
-from bestarm.text import counted, name_of, shown
+from bestarm.text import name_of, sanitize, with_noun
 from bestarm.version import __version__
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def page(result: "RaceResult[Any]") -> str:
         cost=cost(result),
         failures=failure_sentences(result),
         those=whose_best(result),
-        rounds=counted(result.n_rounds, "round"),
+        rounds=with_noun(result.n_rounds, "round"),
         rows=_rows(result),
         lead=_lead_picture(result.lead_history) if known else None,
         correlation=None if correlation is None else median_correlation(correlation),
@@ -60,7 +60,7 @@ def page(result: "RaceResult[Any]") -> str:
 
 def _harmless(value: Any) -> Any:
     """What the template shows: texts without anything that steers a page; it escapes markup itself."""
-    return shown(value, "page") if isinstance(value, str) else value
+    return sanitize(value, "page") if isinstance(value, str) else value
 
 
 def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def _rows(result: "RaceResult[Any]") -> list[dict[str, Any]]:
             "record": record,
             "name": name_of(record.arm),
             "ending": ending(record),
-            "failure": shown(record.failure or "", "failure"),
+            "failure": sanitize(record.failure or "", "failure"),
             "by": beaten_by.get(arm),
             "bar": 100.0 * min(1.0, last / max(1, result.n_rounds)),
         }

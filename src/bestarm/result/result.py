@@ -26,7 +26,7 @@ from bestarm.result.shape import Shape
 from bestarm.result.table import result_json, text_table
 from bestarm.result.verdict import sentences
 from bestarm.sources.items import RaceArms
-from bestarm.text import counted, described, label_text
+from bestarm.text import label_text, short_repr, with_noun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,9 +85,9 @@ class RaceResult(Generic[Arm]):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
-        leader = described(self.leader)
+        leader = short_repr(self.leader)
         found = f"best={leader}" if self.answered else f"leader={leader}, {len(self.candidates)} candidates"
-        spent = f"{counted(self.n_evaluations, 'evaluation')}, {counted(self.n_rounds, 'round')}"
+        spent = f"{with_noun(self.n_evaluations, 'evaluation')}, {with_noun(self.n_rounds, 'round')}"
         return f"<RaceResult {self.reason}: {found}, {spent}>"
 
     @property
@@ -239,7 +239,7 @@ class RaceResult(Generic[Arm]):
         """
         first, second = self._number(a), self._number(b)
         if first == second:
-            raise ValueError(f"lead takes two different arms, got {described(a)} twice")
+            raise ValueError(f"lead takes two different arms, got {short_repr(a)} twice")
         known = self._game.lead(first, second, simultaneous=True)
         low, high = (math.nan, math.nan) if known is None else (known.low * self.unit, known.high * self.unit)
         return Lead(self._lead_seen(first, second), low, high)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms.game import Arm
 from bestarm.record.record import ByArm
-from bestarm.text import counted, name_of
+from bestarm.text import name_of, with_noun
 from bestarm.values import equal_values, hash_of_values
 
 FEW_VALUES = 10
@@ -48,9 +48,9 @@ class Shape(Generic[Arm]):
         """What does not look Gaussian, in words; None if nothing does."""
         few = min(FEW_VALUES, self.n_items // 2)
         if self.distinct <= few:
-            return f"take only {counted(self.distinct, 'distinct value')}"
+            return f"take only {with_noun(self.distinct, 'distinct value')}"
         if self.fewest_scores <= few:
-            return f"are of scores that take only {counted(self.fewest_scores, 'distinct value')}"
+            return f"are of scores that take only {with_noun(self.fewest_scores, 'distinct value')}"
         if self.largest_share > max(LARGEST, FEW_VALUES / self.n_items):
             return f"are dominated by one item ({self.largest_share:.0%} of their sum of squares)"
         if abs(self.skewness) > SKEWED * self.standard_error:
@@ -101,5 +101,5 @@ def shape_warning(shapes: tuple[Shape[Arm], ...]) -> str | None:
         f"between {name_of(shape.arm)} and {name_of(shape.against)} {shape.problem} (up to round {shape.round:,})"
         for shape in wrong[:MOST_PAIRS]
     ]
-    more = f", and {counted(len(wrong) - MOST_PAIRS, 'more pair')} look wrong" if len(wrong) > MOST_PAIRS else ""
+    more = f", and {with_noun(len(wrong) - MOST_PAIRS, 'more pair')} look wrong" if len(wrong) > MOST_PAIRS else ""
     return f"the differences {', those '.join(said)}{more}: the guarantee does not cover them; {WHAT_TO_DO}"

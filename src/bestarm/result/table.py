@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bestarm.record.settings import FORMAT, jsonable
 from bestarm.result.outcome import ArmRecord
 from bestarm.result.verdict import failure_sentences, sentences
-from bestarm.text import counted, name_of, shown
+from bestarm.text import name_of, sanitize, with_noun
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,7 +22,7 @@ WIDTH = 100  # of the text form of a result
 
 def cost(result: "RaceResult[Any]") -> str:
     """What the answer took."""
-    text = f"{counted(result.n_evaluations, 'evaluation')} in {counted(result.n_rounds, 'round')}"
+    text = f"{with_noun(result.n_evaluations, 'evaluation')} in {with_noun(result.n_rounds, 'round')}"
     if result.saved is None:
         return f"{text}."
     everything = (result.settings.everything or 0) * len(result.arms)
@@ -133,4 +133,4 @@ def result_json(result: "RaceResult[Any]") -> str:
         "outage": None if result.outage is None else vars(result.outage),
         "settings": result.settings.to_plain(),
     }
-    return shown(json.dumps(jsonable(plain), indent=2, ensure_ascii=False), "json")
+    return sanitize(json.dumps(jsonable(plain), indent=2, ensure_ascii=False), "json")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bestarm.comparisons.evidence import items_assumption
 from bestarm.result.failures import Breakdown, FailureCount
 from bestarm.result.population import widest_lead
-from bestarm.text import counted, listed, name_of, names, short
+from bestarm.text import join_arm_names, join_words, name_of, short, with_noun
 
 if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
@@ -80,7 +80,7 @@ def _within_epsilon(result: "RaceResult[Any]") -> str:
 
 def _over_all_items(result: "RaceResult[Any]") -> str:
     """The answer where every item was used: there may be several."""
-    several, best, one = names(result.candidates), name_of(result.best), len(result.candidates) == 1
+    several, best, one = join_arm_names(result.candidates), name_of(result.best), len(result.candidates) == 1
     everything = f"{whose_best(result)} over all {_counted_items(result)} as scored here"
     if result.guarantee.criterion == "mean":
         said = f"{best} has the best mean" if one else f"{several} tie for the best mean"
@@ -110,7 +110,7 @@ def _counted_items(result: "RaceResult[Any]") -> str:
     sizes = result.settings.group_sizes
     if sizes is not None and result.guarantee.criterion == "wins":
         return f"{len(sizes):,} groups of items"
-    return counted(result.settings.n_items or 0, "item")
+    return with_noun(result.settings.n_items or 0, "item")
 
 
 def _where(result: "RaceResult[Any]") -> str:
@@ -139,7 +139,9 @@ def _undecided(result: "RaceResult[Any]") -> str:
     if math.isnan(result.delta):
         return f"{text} The algorithm gives no guarantee."
     gone = _or_disqualified([failed.arm for failed in result.disqualified])
-    text += f" {_probability(result).capitalize()} the best{_where(result)} is {names(result.candidates, 'or')}"
+    text += (
+        f" {_probability(result).capitalize()} the best{_where(result)} is {join_arm_names(result.candidates, 'or')}"
+    )
     if (bound := _at_most(result, result.regret_bound)) is not None:
         text += f", and it beats {leader} by at most {bound}"
     return f"{text}{gone}{_conditions(result)}.{_over_the_list(result)}"
@@ -154,7 +156,7 @@ def _over_the_list(result: "RaceResult[Any]") -> str:
     if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
         return ""
     tied = tuple(one.arm for one in result.records if one.arm in result.candidates and abs(one.behind) < 1e-12)
-    best = f"{names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
+    best = f"{join_arm_names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
     return f" Over these {settings.n_items:,} items {best} the best mean of those left."
 
 
@@ -170,7 +172,7 @@ def _like_these(result: "RaceResult[Any]") -> list[str]:
     gone = _or_disqualified(beyond.disqualified)
     if beyond.decided:
         same, those = beyond.candidates == (result.best,), COULD_BE_EVALUATED if gone else ""
-        who = f"it is the best{those} too" if same else f"{names(beyond.candidates)} is the best{those}"
+        who = f"it is the best{those} too" if same else f"{join_arm_names(beyond.candidates)} is the best{those}"
         return [f"{here} {who}{gone}, {sure}."]
     if not beyond.candidates:
         return [f"{here} nothing is known: all arms that may be the best could not be evaluated."]
@@ -201,7 +203,7 @@ def _unseen(result: "RaceResult[Any]") -> list[str]:
         return []
     rare = max(2, math.floor(first.round / UNSEEN))
     one = "item" if result.settings.group_sizes is None else "group"
-    who = f"{name_of(result.arms[first.arm])} left after {counted(first.round, one)}"
+    who = f"{name_of(result.arms[first.arm])} left after {with_noun(first.round, one)}"
     return [f"{who}: what happens on fewer than one {one} in {rare} may not have come up by then."]
 
 
@@ -224,7 +226,7 @@ def _circle(result: "RaceResult[Any]") -> list[str]:
     ahead = tuple(record.arm for record in result.records if record.status == "out" and record.behind < 0)
     if not ahead:
         return []
-    who = f"{names(ahead)} {'is' if len(ahead) == 1 else 'are'} out, but ahead of {name_of(result.leader)}"
+    who = f"{join_arm_names(ahead)} {'is' if len(ahead) == 1 else 'are'} out, but ahead of {name_of(result.leader)}"
     return [f"Warning: {who} on the items that they share: perhaps no arm beats all others."]
 
 
@@ -325,7 +327,7 @@ def whose_best(result: "RaceResult[Any]") -> str:
 
 def _or_disqualified(gone: Sequence[Any]) -> str:
     """What else may be true where arms were disqualified, as it goes on after an answer."""
-    return f", or the best of all is {names(gone, 'or')}, which could not be evaluated" if gone else ""
+    return f", or the best of all is {join_arm_names(gone, 'or')}, which could not be evaluated" if gone else ""
 
 
 def _disqualified(result: "RaceResult[Any]") -> list[str]:
@@ -336,9 +338,7 @@ def _disqualified(result: "RaceResult[Any]") -> list[str]:
         text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} ({why})"
         text += ": nothing is known about how good it is"
         if failed.had_eliminated:
-            text += (
-                f". It had eliminated {names(failed.had_eliminated)}, which may be better than {name_of(result.leader)}"
-            )
+            text += f". It had eliminated {join_arm_names(failed.had_eliminated)}, which may be better than {name_of(result.leader)}"
         said.append(f"{text}.")
     return said
 
@@ -355,8 +355,8 @@ def _breakdown(result: "RaceResult[Any]") -> list[str]:
 def _too_many(found: Breakdown) -> str:
     first = f"failed (the first: {short(found.failure)})"
     if 2 * found.n_failed > found.n_evaluations:
-        return f"{found.n_failed:,} of {counted(found.n_evaluations, 'evaluation')} {first}"
-    return f"all evaluations of {counted(found.n_rounds, 'round')} {first}"
+        return f"{found.n_failed:,} of {with_noun(found.n_evaluations, 'evaluation')} {first}"
+    return f"all evaluations of {with_noun(found.n_rounds, 'round')} {first}"
 
 
 def _outage(result: "RaceResult[Any]") -> list[str]:
@@ -374,7 +374,7 @@ def _timeouts(result: "RaceResult[Any]") -> list[str]:
     slow = [count for count in result.failures if count.timed_out]
     if not slow:
         return []
-    runs = listed([f"{counted(count.timed_out, 'run')} of {name_of(count.arm)}" for count in slow])
+    runs = join_words([f"{with_noun(count.timed_out, 'run')} of {name_of(count.arm)}" for count in slow])
     alone = sum(count.timed_out for count in slow) == 1
     limit = f"the time-out of {slow[0].timeout:g} seconds"
     return [f"{runs} reached {limit} and {'counts' if alone else 'count'} as that."]
@@ -385,7 +385,7 @@ def failure_sentences(result: "RaceResult[Any]") -> list[str]:
     failed = [count for count in result.failures if count.retried or count.worst or count.disqualified]
     total = sum(count.retried + count.worst + count.disqualified for count in failed)
     said = [f"{name_of(count.arm)} ({_what_followed(count)})" for count in failed]
-    return [f"{counted(total, 'evaluation')} failed: {listed(said)}."] if failed else []
+    return [f"{with_noun(total, 'evaluation')} failed: {join_words(said)}."] if failed else []
 
 
 def _what_followed(count: FailureCount[Any]) -> str:

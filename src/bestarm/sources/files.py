@@ -14,7 +14,7 @@ from bestarm.checks import check_path, check_text
 from bestarm.errors import ParameterError
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
 from bestarm.sources.tables import ScoreTable, as_list, column_scores, is_absent, is_number, to_score
-from bestarm.text import counted, cut_short, described, file_name, first_names, repeated, short
+from bestarm.text import cut_short, file_name, first_repeated, first_ten_names, short, short_repr, with_noun
 
 Columns = dict[str, Any]  # lists of cells, or Arrow columns of numbers, by name
 LONGEST_CELL = 2**31 - 1
@@ -61,10 +61,10 @@ def read_table(
         raise ValueError(f"{file_name(path)} has no rows: there must be one for each {'score' if arm else 'item'}")
     for name in chosen:
         if name not in columns:
-            have = first_names([short(column) for column in columns])
+            have = first_ten_names([short(column) for column in columns])
             raise ValueError(f"{file_name(path)} has no column {short(name)!r}: its columns are {have}")
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"items, arms, scores and groups must be in different columns, got {described(chosen)}")
+        raise ValueError(f"items, arms, scores and groups must be in different columns, got {short_repr(chosen)}")
     try:
         if arm is None and score is None:
             return _wide(columns, item, group_column)
@@ -89,7 +89,7 @@ def _read(path: Path) -> Columns:
 
 
 def _check_names(names: Sequence[str], path: Path) -> None:
-    twice = repeated(names)
+    twice = first_repeated(names)
     if twice is not None:
         raise ValueError(
             f"the columns of {file_name(path)} must have different names, but {short(twice)!r} appears more than once"
@@ -150,7 +150,7 @@ def _groups_of(of_item: list[str], labels: list[Any]) -> tuple[Any, ...]:
     groups: dict[str, Any] = {}
     for row, (item, label) in enumerate(zip(of_item, labels, strict=True), start=1):
         if groups.setdefault(item, label) != label:
-            known, now = described(groups[item]), described(label)
+            known, now = short_repr(groups[item]), short_repr(label)
             raise ValueError(f"row {row} puts item {short(item)!r} into group {now}, but it was in {known}")
     return tuple(groups.values())
 
@@ -173,7 +173,7 @@ def _read_delimited(path: Path, delimiter: str) -> Columns:
         for row in filter(None, rows):
             if len(row) != len(header):
                 where = f"row {len(columns[0]) + 1} of {file_name(path)}"
-                raise ValueError(f"{where} has {counted(len(row), 'cell')}, but there are {len(header)} columns")
+                raise ValueError(f"{where} has {with_noun(len(row), 'cell')}, but there are {len(header)} columns")
             for column, cell in zip(columns, row, strict=True):
                 column.append(cell)
     except csv.Error as error:
@@ -218,14 +218,14 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
         except ValueError as error:
             raise ValueError(f"{where} cannot be read as JSON: {error}") from error
         if not isinstance(record, dict):
-            raise ValueError(f"{where} must be a JSON object, one entry per column, got {described(line.strip())}")
+            raise ValueError(f"{where} must be a JSON object, one entry per column, got {short_repr(line.strip())}")
         yield {name: str(cell) if isinstance(cell, dict | list) else cell for name, cell in record.items()}
 
 
 def _without_repetition(entries: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(entries)
     if len(record) < len(entries):
-        raise ValueError(f"{short(str(repeated(name for name, _ in entries)))!r} appears more than once")
+        raise ValueError(f"{short(str(first_repeated(name for name, _ in entries)))!r} appears more than once")
     return record
 
 

@@ -18,7 +18,17 @@ from bestarm.algorithms.game import warn_of_assumption
 from bestarm.checks import check_flag, check_seed
 from bestarm.errors import BestarmError, ParameterError, ParameterTypeError
 from bestarm.files import lines_of, read_text, read_text_file
-from bestarm.text import counted, described, file_name, first_names, hashable, label_text, repeated, short, storable
+from bestarm.text import (
+    file_name,
+    first_repeated,
+    first_ten_names,
+    is_hashable,
+    label_text,
+    short,
+    short_repr,
+    storable,
+    with_noun,
+)
 
 Groups = Callable[[Any], Any] | Mapping[Any, Any] | Iterable[Any]
 Kind = Literal["pool", "drawn", "stream", "seeds"]  # drawn: from a list, with replacement
@@ -50,18 +60,18 @@ class RaceArms:
             for arm, other in enumerate(known):
                 if type(other) is type(label) and other == label:  # True is not the arm 1
                     return arm
-        raise ValueError(f"there is no arm {described(label)}: the arms are {first_names(self.names)}")
+        raise ValueError(f"there is no arm {short_repr(label)}: the arms are {first_ten_names(self.names)}")
 
 
 def race_arms(arms: Mapping[str, Any] | Iterable[Any]) -> RaceArms:
     """The arms of a race, from a sequence, or from a mapping of names to what `evaluate` is given."""
     if isinstance(arms, str | bytes | set | frozenset) or not isinstance(arms, Iterable):
         kinds = "a sequence, or a mapping of names to what evaluate is given"
-        raise ParameterTypeError("arms", f"must be {kinds}, got {described(arms)}", arms)
+        raise ParameterTypeError("arms", f"must be {kinds}, got {short_repr(arms)}", arms)
     labels = tuple(arms)
     values = tuple(arms.values()) if isinstance(arms, Mapping) else labels
     names = tuple(_name(arm, label) for arm, label in enumerate(labels))
-    twice = repeated(names)
+    twice = first_repeated(names)
     if twice is not None:
         problem = f"must have different names, but {short(twice)!r} appears more than once"
         raise ParameterError("arms", problem, twice)
@@ -83,7 +93,7 @@ def _name(arm: int, label: Any) -> str:
         raised = f"{type(label).__name__}.__str__ raises {type(error).__name__}"
         raise ValueError(f"arm {arm} has no name: {raised}; {advice}") from error
     if not name.strip() or label is None:
-        raise ValueError(f"every arm must have a name, but arm {arm} is {described(label)}")
+        raise ValueError(f"every arm must have a name, but arm {arm} is {short_repr(label)}")
     if ADDRESS.search(name) or name == "<lambda>":
         raise ValueError(f"arm {arm} has no name of its own ({short(name)}): {advice}")
     return name
@@ -116,7 +126,7 @@ class Group:
 def group_labels(items: Sequence[Any], groups: Groups) -> list[Hashable]:
     """The label of the group of each item: as the function says, or as they are given."""
     if isinstance(groups, str) or not (callable(groups) or isinstance(groups, Iterable)):
-        problem = f"must be a label for each item, or a function of an item, got {described(groups)}"
+        problem = f"must be a label for each item, or a function of an item, got {short_repr(groups)}"
         raise ParameterTypeError("groups", problem, groups)
     labels = _looked_up(items, groups) if isinstance(groups, Mapping) or callable(groups) else list(groups)
     if len(labels) != len(items):
@@ -124,8 +134,8 @@ def group_labels(items: Sequence[Any], groups: Groups) -> list[Hashable]:
             "groups", f"must hold one label for each of the {len(items)} items, got {len(labels)}", groups
         )
     for label in labels:
-        if not hashable(label) or label is None or str(label) in ("", "nan"):
-            problem = f"must be names or numbers, one for each item, got {described(label)}"
+        if not is_hashable(label) or label is None or str(label) in ("", "nan"):
+            problem = f"must be names or numbers, one for each item, got {short_repr(label)}"
             raise ParameterError("groups", problem, label)
     return labels
 
@@ -134,8 +144,8 @@ def _looked_up(items: Sequence[Any], groups: Mapping[Any, Any] | Callable[[Any],
     if not isinstance(groups, Mapping):
         return [groups(item) for item in items]
     for item in items:
-        if not hashable(item) or item not in groups:
-            problem = f"must hold the group of every item, but there is none for {described(item)}"
+        if not is_hashable(item) or item not in groups:
+            problem = f"must hold the group of every item, but there is none for {short_repr(item)}"
             raise ParameterError("groups", problem, item)
     return [groups[item] for item in items]
 
@@ -189,17 +199,17 @@ def items_in_order(
         check_flag("replace", replace)
     is_list = hasattr(items, "__len__")
     if replace and not is_list:
-        problem = f"needs a list of items to draw from, got {described(items)}"
+        problem = f"needs a list of items to draw from, got {short_repr(items)}"
         raise ParameterError("replace", problem, replace)
     if groups is not None and (replace or not is_list):
-        got = "draws with replacement" if replace else described(items)
+        got = "draws with replacement" if replace else short_repr(items)
         problem = f"are those of a list of items that is used without replacement, got {got}"
         raise ParameterError("groups", problem, groups)
     if items is None:
         return Items("seeds", fresh_seeds(seed))
     no_items = isinstance(items, str | bytes | Mapping | set | frozenset) or hasattr(items, "columns")
     if no_items or not (is_list or isinstance(items, Iterable)):
-        problem = f"must be a list or another sequence, or an iterator, got {described(items)}"
+        problem = f"must be a list or another sequence, or an iterator, got {short_repr(items)}"
         raise ParameterTypeError("items", problem, items)
     if not is_list:
         return Items("stream", iter(items))
@@ -355,8 +365,8 @@ def _warn_of_repeated(lines: list[str], where: str) -> None:
     """Say that items are listed more than once: that is allowed, and perhaps not meant."""
     if len(lines) > MOST_COMPARED or (more := len(lines) - len(set(lines))) == 0:
         return
-    first = short(str(repeated(lines)))
+    first = short(str(first_repeated(lines)))
     warn_of_assumption(
-        f"{where} repeats {counted(more, 'item')} (the first: {first!r}): each counts as often as it is listed, so "
+        f"{where} repeats {with_noun(more, 'item')} (the first: {first!r}): each counts as often as it is listed, so "
         "list it once unless that is meant"
     )

@@ -12,7 +12,7 @@ from bestarm.checks import check_choice, check_timeout
 from bestarm.errors import BestarmError, ParameterError, ParameterTypeError
 from bestarm.sources.items import full_text
 from bestarm.sources.processes import Ended, run_program
-from bestarm.text import described, repeated, short
+from bestarm.text import first_repeated, short, short_repr
 
 Measured = Literal["time", "stdout"]
 Commands = Mapping[str, str | Sequence[str]] | Sequence[str]
@@ -170,7 +170,7 @@ class Measure:
         if not words:
             raise ValueError("a command must name a program, got an empty one")
         if with_items and not any(PLACE in word for word in words):
-            raise ValueError(f"the command {described(name)} has no {PLACE} in it: the items would make no difference")
+            raise ValueError(f"the command {short_repr(name)} has no {PLACE} in it: the items would make no difference")
         return Command(words, self.score, float(self.timeout), self.folder)
 
 
@@ -179,15 +179,15 @@ def _by_name(commands: Any) -> dict[str, Any]:
     if isinstance(commands, Mapping):
         return dict(commands)
     if isinstance(commands, str):
-        problem = f"must be a sequence of commands, got the string {described(commands)}"
+        problem = f"must be a sequence of commands, got the string {short_repr(commands)}"
         raise ParameterError("commands", problem, commands)
     given = list(commands) if isinstance(commands, Iterable) else [commands]
     for command in given:
         if not isinstance(command, str):
             rule = "must be texts, or a mapping of names to texts or to lists of words"
-            raise ParameterTypeError("commands", f"{rule}, got {described(command)}", command)
-    if (twice := repeated(given)) is not None:
-        raise ParameterError("commands", f"must be different, but {described(twice)} appears more than once", commands)
+            raise ParameterTypeError("commands", f"{rule}, got {short_repr(command)}", command)
+    if (twice := first_repeated(given)) is not None:
+        raise ParameterError("commands", f"must be different, but {short_repr(twice)} appears more than once", commands)
     return {command: command for command in given}
 
 
@@ -197,11 +197,11 @@ def _words(name: str, command: Any) -> tuple[str, ...]:
         try:
             return tuple(shlex.split(command))
         except ValueError as error:
-            raise ValueError(f"the command {described(command)} cannot be split into words: {error}") from error
+            raise ValueError(f"the command {short_repr(command)} cannot be split into words: {error}") from error
     words = tuple(command) if isinstance(command, Iterable) else (command,)
     for word in words:
         if not isinstance(word, str):
-            raise TypeError(f"the command {described(name)} must be a text or a list of words, got {described(word)}")
+            raise TypeError(f"the command {short_repr(name)} must be a text or a list of words, got {short_repr(word)}")
     return words
 
 
@@ -217,4 +217,4 @@ def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | N
         name = "timeout"
     else:
         return None
-    return f"{name} was {described(before.get(name))} when the race began and is {described(now.get(name))} now"
+    return f"{name} was {short_repr(before.get(name))} when the race began and is {short_repr(now.get(name))} now"

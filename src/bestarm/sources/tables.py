@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bestarm.checks import LARGEST, check_choice, floats, rounding_of
 from bestarm.errors import ParameterError, ParameterTypeError
 from bestarm.sources.items import Groups, full_text, group_labels, members, race_arms
-from bestarm.text import counted, described, first_names, short
+from bestarm.text import first_ten_names, short, short_repr, with_noun
 from bestarm.values import equal_values
 
 Missing = Literal["raise", "worst", "drop"]
@@ -39,7 +39,7 @@ class ScoreTable:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<scores of {counted(len(self.arms), 'arm')} on {counted(len(self.items), 'item')}>"
+        return f"<scores of {with_noun(len(self.arms), 'arm')} on {with_noun(len(self.items), 'item')}>"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", race_arms(self.arms).names)  # refuses empty, duplicated or single names
@@ -62,7 +62,7 @@ class ScoreTable:
             row, column = (int(place) for place in wrong[0])
             score, item, arm = self.scores[row, column], short(self.items[row]), short(self.arms[column])
             rule = f"lie within ±{LARGEST:g}" if np.isfinite(score) else "be finite"
-            where = f"row {row + 1} ({item}), column {described(arm)}"
+            where = f"row {row + 1} ({item}), column {short_repr(arm)}"
             raise ParameterError("scores", f"must {rule}, got {score} in {where}", score)
 
 
@@ -75,8 +75,8 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     labels = groups
     if isinstance(groups, str):
         if columns is None or groups not in columns:
-            have = "without names" if columns is None else first_names([short(str(name)) for name in columns])
-            problem = f"must name a column of the table, got {described(groups)} (its columns: {have})"
+            have = "without names" if columns is None else first_ten_names([short(str(name)) for name in columns])
+            problem = f"must name a column of the table, got {short_repr(groups)} (its columns: {have})"
             raise ParameterError("groups", problem, groups)
         labels = as_list(columns.pop(groups))
     if columns is None and not isinstance(frame, ScoreTable):
@@ -93,7 +93,7 @@ def _named_columns(frame: Any) -> dict[Any, Any] | None:
     if isinstance(frame, ScoreTable):
         return None
     if isinstance(frame, str | Path):
-        got = f"got the text {described(str(frame))}: read a file with bestarm.read_table"
+        got = f"got the text {short_repr(str(frame))}: read a file with bestarm.read_table"
         raise ParameterTypeError("scores", f"must be a table, {got}", frame)
     if isinstance(frame, Mapping):
         return dict(frame)
@@ -142,7 +142,7 @@ def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
         raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {cells.shape}")
     n_rows, n_columns = cells.shape
     if names is not None and len(names) != n_columns:
-        raise ParameterError("arms", f"must name the {n_columns} columns, got {counted(len(names), 'name')}", arms)
+        raise ParameterError("arms", f"must name the {n_columns} columns, got {with_noun(len(names), 'name')}", arms)
     names = names or tuple(map(str, range(n_columns)))
     numbers = _as_numbers(cells, "the table holds")
     if numbers is None:
@@ -172,7 +172,7 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
             return numbers
         column = column.tolist()
     elif isinstance(column, str | bytes | Mapping | set | frozenset) or not hasattr(column, "__iter__"):
-        raise ValueError(f"column {short(name)!r} must hold one score for each row, got {described(values)}")
+        raise ValueError(f"column {short(name)!r} must hold one score for each row, got {short_repr(values)}")
     return _scores_of_cells(as_list(column), name)
 
 
@@ -243,7 +243,7 @@ def to_score(cell: Any, row: int, column: str) -> float:
     where = f"row {row}, column {short(column)!r}"
     unusual = isinstance(cell, str) and is_number(cell.replace("_", ""))
     hint = " (write it with a point for decimals, a plain minus sign and the digits 0 to 9 alone, such as -1234.5)"
-    raise ValueError(f"{where} must be a number, or empty if missing, got {described(cell)}{hint if unusual else ''}")
+    raise ValueError(f"{where} must be a number, or empty if missing, got {short_repr(cell)}{hint if unusual else ''}")
 
 
 def _number(cell: Any) -> float | None:
@@ -330,7 +330,7 @@ def without_gaps(
         worst = bounds[1] if lower_is_better else bounds[0]
         return replace(table, scores=np.where(gaps, worst, table.scores))
     row, column = (int(place) for place in np.argwhere(gaps)[0])
-    whole = counted(int((~gaps.any(axis=1)).sum()), "complete row")
+    whole = with_noun(int((~gaps.any(axis=1)).sum()), "complete row")
     raise ParameterError(
         "missing",
         f"must be 'worst', to count empty cells as the worst score, or 'drop', to use only the {whole}: "
@@ -355,6 +355,6 @@ def check_within(table: ScoreTable, bounds: tuple[float, float] | None) -> Score
     if outside.size:
         row, column = (int(place) for place in outside[0])
         first = f"row {row + 1}, column {short(table.arms[column])!r}: {float(table.scores[row, column])!r}"
-        problem = f"must be wider than ({bounds[0]:g}, {bounds[1]:g}): {counted(len(outside), 'score')} outside"
+        problem = f"must be wider than ({bounds[0]:g}, {bounds[1]:g}): {with_noun(len(outside), 'score')} outside"
         raise ParameterError("bounds", f"{problem} (the first in {first})", bounds)
     return replace(table, scores=np.clip(table.scores, *bounds))

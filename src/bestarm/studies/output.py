@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from bestarm.files import write_text, write_whole
-from bestarm.text import file_name, shown
+from bestarm.text import file_name, sanitize
 from bestarm.version import __version__
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def write_csv(records: Sequence[Any], path: Path) -> None:
     writer.writerow(headings)
     for record in records:
         cells = [getattr(record, name) for name in headings]
-        writer.writerow([shown(cell, "csv") if isinstance(cell, str) else cell for cell in cells])
+        writer.writerow([sanitize(cell, "csv") if isinstance(cell, str) else cell for cell in cells])
     write_text(path, page.getvalue())
 
 
