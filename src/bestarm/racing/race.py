@@ -117,16 +117,12 @@ class Race(Generic[Arm]):
 
     def ask(self) -> list[Round[Arm]]:
         """All rounds that may be evaluated now and were not asked before; none while others must come back first."""
-        state, labels = self.state, self.state.arms.labels
-        if (reason := state.reason) is not None:
+        if (reason := self.state.reason) is not None:
             raise RuntimeError(f"the race has ended ({reason}): nothing to ask")
+        labels = self.state.arms.labels
         rounds: list[Round[Arm]] = []
-        while state.unasked:
-            opened = state.unasked.popleft()
-            if opened.n_missing:
-                rounds.append(Round(opened.number, opened.item, tuple(map(labels.__getitem__, opened.wanted))))
-        if not rounds:
-            state.check_items()
+        for opened in self.state.hand_out():
+            rounds.append(Round(opened.number, opened.item, tuple(map(labels.__getitem__, opened.wanted))))
         return rounds
 
     def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
@@ -207,10 +203,8 @@ class Race(Generic[Arm]):
         new: dict[int, OpenRound] = {}
         rounds: list[RoundRow] = []
         scores: list[ScoreRow] = []
-        opened = self.state.find(rows[0][0])
         for number, arm, score, failure in rows:
-            if opened.number != number:
-                opened = self.state.find(number)
+            opened = self.state.open[number - self.state.open[0].number]
             if not opened.stored and number not in new:
                 new[number] = opened
                 rounds.append((number, opened.text, len(opened.arms)))

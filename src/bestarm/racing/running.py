@@ -26,7 +26,8 @@ from bestarm.racing.interruption import (
     reraise_exit,
 )
 from bestarm.racing.options import Options
-from bestarm.racing.race import Race, Round
+from bestarm.racing.race import Race
+from bestarm.racing.state import OpenRound
 from bestarm.racing.summary import warn_of
 from bestarm.result.live import display
 from bestarm.result.result import RaceResult
@@ -90,7 +91,7 @@ class _Runner:
 
     race: Race[Any]
     evaluation: Evaluation
-    show: Callable[[], None]
+    show: Callable[[], None] | None
     interruption: Interruption
 
     def run(self, execution: Execution) -> None:
@@ -104,19 +105,20 @@ class _Runner:
 
     def _one_by_one(self) -> None:
         """Evaluate here, one call after the other."""
-        rounds: deque[Round[Any]] = deque()
-        while self.race.state.reason is None:
+        state, rounds = self.race.state, deque[OpenRound]()
+        while state.reason is None:
             if not rounds:
-                rounds.extend(self.race.ask())
+                rounds.extend(state.hand_out())
             self._evaluate(rounds.popleft())
-            self.show()
+            if self.show is not None:
+                self.show()
 
-    def _evaluate(self, todo: Round[Any]) -> None:
+    def _evaluate(self, todo: OpenRound) -> None:
         """Evaluate a round; it is stored as a whole unless it is slow or fails."""
         if self.evaluation.jointly or self.evaluation.retries:
             go_on = partial(self._make_calls, self._calls(todo))
         else:
-            go_on = partial(self._call_once, todo, iter(self._in_order(todo.number)))
+            go_on = partial(self._call_once, todo, iter(self._in_order(todo)))
         batch: Batch = []
         try:
             while go_on(batch):
@@ -126,7 +128,7 @@ class _Runner:
             self.interruption.close()
             self.race.record_outcomes(batch)
 
-    def _call_once(self, todo: Round[Any], arms: Iterator[int], batch: Batch) -> bool:
+    def _call_once(self, todo: OpenRound, arms: Iterator[int], batch: Batch) -> bool:
         """Evaluate arms until there is something to store at once; False when all are evaluated."""
         values, names, started = self.race.state.arms.values, self.race.state.arms.names, time.monotonic()
         with self.interruption:
@@ -152,17 +154,17 @@ class _Runner:
                     return True
         return False
 
-    def _in_order(self, number: int) -> list[int]:
+    def _in_order(self, todo: OpenRound) -> list[int]:
         """The arms of a round, in the order of their evaluation."""
-        wanted = list(self.race.state.find(number).wanted)
+        wanted = list(todo.wanted)
         if self.evaluation.shuffled:
-            luck = random.Random(f"{self.race.state.settings.seed} {number}")  # noqa: S311 - no secrets here
+            luck = random.Random(f"{self.race.state.settings.seed} {todo.number}")  # noqa: S311 - no secrets here
             luck.shuffle(wanted)
         return wanted
 
-    def _calls(self, todo: Round[Any]) -> Iterator[Call]:
+    def _calls(self, todo: OpenRound) -> Iterator[Call]:
         """The calls that a round takes, in their order."""
-        arms, wanted = self.race.state.arms, self._in_order(todo.number)
+        arms, wanted = self.race.state.arms, self._in_order(todo)
         for together in [wanted] if self.evaluation.jointly else [[arm] for arm in wanted]:
             values, names = [arms.values[arm] for arm in together], [arms.names[arm] for arm in together]
             yield Call(todo.number, tuple(together), tuple(values), tuple(names), todo.item)
@@ -185,7 +187,7 @@ class _Runner:
         race, running = self.race, _Running(executor, evaluate)
         try:
             while not race.finished:
-                for todo in race.ask():
+                for todo in race.state.hand_out():
                     for call in self._calls(todo):
                         self.interruption.check()
                         running.start(call)
@@ -194,7 +196,8 @@ class _Runner:
                 with self.interruption:
                     done, _ = wait(running.calls, return_when=FIRST_COMPLETED)
                 race.record_outcomes(running.collect(done))
-                self.show()
+                if self.show is not None:
+                    self.show()
         finally:
             self.interruption.close()
             rest = running.stop()

@@ -67,7 +67,7 @@ class RaceState:
         self.n_decided = 0  # rounds
         self.spent = 0  # evaluations of all rounds decided
         self.open: deque[OpenRound] = deque()
-        self.unasked: deque[OpenRound] = deque()
+        self.unasked: list[OpenRound] = []
         self.disqualified: list[DisqualifiedArm] = []
         self.ran_out: Reason | None = None  # why no more rounds are decided
         self.outage: Outage | None = None
@@ -103,6 +103,13 @@ class RaceState:
             raise ValueError(f"round {number} has not been asked: call ask() first")
         return opened
 
+    def hand_out(self) -> list[OpenRound]:
+        """All rounds that may be evaluated now and were not handed out before."""
+        rounds, self.unasked = self.unasked, []
+        if not rounds:
+            self.check_items()
+        return rounds
+
     def decide(self) -> None:
         """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
         game, limit, ahead = self.game, self.settings.max_evaluations, self.settings.rounds_in_flight
@@ -135,7 +142,7 @@ class RaceState:
 
     def check_items(self) -> None:
         """Raise what came out of the items in place of one, unless the race has ended without it."""
-        if self.broken is not None and not self.game.finished:
+        if self.broken is not None and self.game.reason is None:
             raise self.broken
 
     def _append(self, arms: list[int], item: Any, cost: int) -> None:
@@ -199,6 +206,7 @@ class RaceState:
                 del opened.failures[arm]
                 opened.scores[arm] = None
                 opened.n_missing += 1
+        self.unasked = [opened for opened in self.open if opened.n_missing]
 
     def restore(self, past: Record, items_after: Callable[[int], Iterator[Any]] | None = None) -> None:
         """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told.
@@ -229,6 +237,7 @@ class RaceState:
                 if opened.number <= past.n_rounds:
                     self._fill(opened, past)
             more = self.absorb() > 0
+        self.unasked = [opened for opened in self.open if opened.n_missing]
 
     def _replay(self, past: Record, n_rounds: int) -> None:
         """Play the first rounds all at once."""

@@ -72,13 +72,13 @@ class LiveDisplay:
 
 
 @contextmanager
-def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[], None]]:
-    """What a race calls when something has happened: it draws how the race stands on a terminal, if it is wanted."""
+def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[], None] | None]:
+    """What a race calls when something has happened, to draw how it stands; None if it is not wanted, or no terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not wanted or not (console.is_terminal or console.is_jupyter):
-        yield lambda: None
+        yield None
         return
     from rich.live import Live
 
