@@ -162,34 +162,70 @@ class Record:
         The rows may come from iterators: some thousands are held at a time, beside the columns that they become. With
         ``n_arms``, rows of arms that do not exist are refused.
         """
-        return cls._of_columns(_read_rounds(rounds, n_arms), _read_scores(scores, n_arms), check_in_flight(ahead))
-
-    @classmethod
-    def _of_columns(cls, rounds: "_Rounds", scores: "_Scores", ahead: int) -> Self:
-        """The record of columns that are in the order of rounds and arms."""
-        numbers, scored = np.frombuffer(rounds.numbers, dtype=np.int64), np.frombuffer(scores.rounds, dtype=np.int64)
-        last = int(numbers[-1]) if numbers.size else 0
-        if numbers.size and numbers[0] < 1:
-            raise RecordError("rounds are numbered from 1")
-        if last > numbers.size + ahead:
-            gaps = np.flatnonzero(numbers != np.arange(1, numbers.size + 1))
-            raise RecordError(f"scores of round {gaps[0] + 1 if gaps.size else last} are missing")
-        if (np.diff(numbers) <= 0).any():
-            raise RecordError("a round is there twice")
-        places = np.searchsorted(numbers, scored)
-        if scored.size and (places[-1] == numbers.size or (numbers[places] != scored).any()):
-            raise RecordError("there are scores without their round")
-        if ((np.diff(scored) == 0) & (np.diff(np.frombuffer(scores.arms, dtype=np.intc)) == 0)).any():
-            raise RecordError("an arm has two scores in a round")
         record = cls()
-        record._items, record._n_asked = rounds.items, rounds.asked
-        if last > numbers.size:  # some are in flight and not in the store
-            known = {number: (item, asked) for number, item, asked in zip(*rounds, strict=True)}
-            filled = [known.get(number, (None, 0)) for number in range(1, last + 1)]
-            record._items, record._n_asked = [item for item, _ in filled], array("i", [asked for _, asked in filled])
-        record._ends = array("q", np.searchsorted(scored, np.arange(last + 1), side="right").tobytes())
-        record._arms, record._scores, record._failures = scores.arms, scores.values, scores.failures
+        numbers = record._read_rounds(rounds, check_in_flight(ahead), n_arms)
+        record._read_scores(scores, numbers, n_arms)
         return record
+
+    def _read_rounds(self, rows: Iterable[RoundRow], ahead: int, n_arms: int | None) -> NDArray[np.int64]:
+        """Fill in items and how many arms were asked; returns the numbers of the rounds that are there."""
+        column, items, n_asked = array("q"), list[str](), array("i")
+        for numbers, texts, asked in _chunks(rows, 3, "rounds"):
+            column.extend(_whole_numbers("q", numbers, "the number of a round"))
+            n_asked.extend(_whole_numbers("i", asked, "the number of arms asked in a round"))
+            items.extend(texts)
+            if min(asked) < 0:
+                raise RecordError("the number of arms asked in a round is negative")
+            if n_arms is not None and max(asked) > n_arms:
+                raise RecordError(f"there is a round that asked for {max(asked)} arms, and there are {n_arms}")
+            if not all(isinstance(text, str) for text in texts):
+                raise RecordError("there are items that are no text")
+        found = np.sort(np.frombuffer(column, dtype=np.int64))
+        last = int(found[-1]) if found.size else 0
+        if found.size and found[0] < 1:
+            raise RecordError("rounds are numbered from 1")
+        if (np.diff(found) == 0).any():
+            raise RecordError("a round is there twice")
+        if last > found.size + ahead:
+            gaps = np.flatnonzero(found != np.arange(1, found.size + 1))
+            raise RecordError(f"scores of round {gaps[0] + 1 if gaps.size else last} are missing")
+        self._items, asked_by_round = [None] * last, np.zeros(last, dtype=np.intc)
+        for number, item in zip(column, items, strict=True):
+            self._items[number - 1] = item
+        asked_by_round[np.frombuffer(column, dtype=np.int64) - 1] = n_asked
+        self._n_asked = array("i", asked_by_round.tobytes())
+        return found
+
+    def _read_scores(self, rows: Iterable[ScoreRow], numbers: NDArray[np.int64], n_arms: int | None) -> None:
+        """Fill in scores and failures; ``numbers`` are those of the rounds that are there."""
+        column = array("q")
+        for rounds, arms, scores, failures in _chunks(rows, 4, "scores"):
+            column.extend(_whole_numbers("q", rounds, "the round of a score"))
+            self._arms.extend(_whole_numbers("i", arms, "the arm of a score"))
+            self._scores.extend(_finite_scores(scores))
+            if n_arms is not None and not 0 <= min(arms) <= max(arms) < n_arms:
+                raise RecordError("there are scores without their round or arm")
+            if None in scores or failures.count(None) < len(failures):
+                self._read_failures(zip(rounds, arms, scores, failures, strict=True))
+        found, arms_found = np.frombuffer(column, dtype=np.int64), np.frombuffer(self._arms, dtype=np.intc)
+        steps = np.diff(found)
+        if (steps < 0).any() or ((steps == 0) & (np.diff(arms_found) < 0)).any():
+            order = np.lexsort((arms_found, found))
+            found, arms_found = found[order], arms_found[order]
+            self._scores = array("d", np.frombuffer(self._scores)[order].tobytes())
+            self._arms = array("i", arms_found.tobytes())
+        if not np.isin(found, numbers).all():
+            raise RecordError("there are scores without their round")
+        if ((np.diff(found) == 0) & (np.diff(arms_found) == 0)).any():
+            raise RecordError("an arm has two scores in a round")
+        self._ends = array("q", np.searchsorted(found, np.arange(self.n_rounds + 1), side="right").tobytes())
+
+    def _read_failures(self, rows: Iterable[ScoreRow]) -> None:
+        for number, arm, score, failure in rows:
+            if not isinstance(failure, str | None):
+                raise RecordError("there are failures that are no text")
+            if score is None or failure is not None:
+                self.add_failure(number, arm, decode_failure(failure or UNKNOWN, scored=score is not None))
 
     @classmethod
     def of_table(cls, scores: NDArray[np.float64], counts: NDArray[np.int64], items: Sequence[str]) -> Self:
@@ -393,96 +429,20 @@ class Record:
         return part
 
 
-class _Rounds(NamedTuple):
-    """The columns of rounds: number, item, how many arms were asked."""
-
-    numbers: "array[int]"
-    items: list[str | None]
-    asked: "array[int]"
-
-
-class _Scores(NamedTuple):
-    """The columns of scores, NaN where there is none, and the failures by round and arm."""
-
-    rounds: "array[int]"
-    arms: "array[int]"
-    values: "array[float]"
-    failures: dict[int, dict[int, Failure]]
-
-
-def _read_rounds(rows: Iterable[RoundRow], n_arms: int | None) -> _Rounds:
-    """Rounds in the order of their numbers."""
-    found = _Rounds(array("q"), [], array("i"))
-    for chunk in _chunks(rows, 3, "rounds"):
-        numbers, items, asked = zip(*chunk, strict=True)
-        found.numbers.extend(_whole_numbers("q", numbers, "the number of a round"))
-        found.asked.extend(_whole_numbers("i", asked, "the number of arms asked in a round"))
-        if min(asked) < 0:
-            raise RecordError("the number of arms asked in a round is negative")
-        if n_arms is not None and max(asked) > n_arms:
-            raise RecordError(f"there is a round that asked for {max(asked)} arms, and there are {n_arms}")
-        if not all(isinstance(item, str) for item in items):
-            raise RecordError("there are items that are no text")
-        found.items.extend(items)
-    in_column = np.frombuffer(found.numbers, dtype=np.int64)
-    if (np.diff(in_column) < 0).any():
-        order = np.argsort(in_column, kind="stable").tolist()
-        return _Rounds(
-            array("q", [found.numbers[k] for k in order]),
-            [found.items[k] for k in order],
-            array("i", [found.asked[k] for k in order]),
-        )
-    return found
-
-
-def _read_scores(rows: Iterable[ScoreRow], n_arms: int | None) -> _Scores:
-    """Scores and failures in the order of rounds and arms."""
-    found = _Scores(array("q"), array("i"), array("d"), {})
-    for chunk in _chunks(rows, 4, "scores"):
-        rounds, arms, scores, failures = zip(*chunk, strict=True)
-        found.rounds.extend(_whole_numbers("q", rounds, "the round of a score"))
-        found.arms.extend(_whole_numbers("i", arms, "the arm of a score"))
-        found.values.extend(_finite_scores(scores))
-        if n_arms is not None and not 0 <= min(arms) <= max(arms) < n_arms:
-            raise RecordError("there are scores without their round or arm")
-        if None in scores or failures.count(None) < len(failures):
-            _read_failures(chunk, found.failures)
-    by_round, by_arm = np.frombuffer(found.rounds, dtype=np.int64), np.frombuffer(found.arms, dtype=np.intc)
-    steps = np.diff(by_round)
-    if (steps < 0).any() or ((steps == 0) & (np.diff(by_arm) < 0)).any():
-        order = np.lexsort((by_arm, by_round))
-        return _Scores(
-            array("q", by_round[order].tobytes()),
-            array("i", by_arm[order].tobytes()),
-            array("d", np.frombuffer(found.values)[order].tobytes()),
-            found.failures,
-        )
-    return found
-
-
-def _read_failures(rows: Iterable[ScoreRow], found: dict[int, dict[int, Failure]]) -> None:
-    """Add the failures of rows to those found before."""
-    for number, arm, score, failure in rows:
-        if not isinstance(failure, str | None):
-            raise RecordError("there are failures that are no text")
-        if score is None or failure is not None:
-            found.setdefault(number, {})[arm] = decode_failure(failure or UNKNOWN, scored=score is not None)
-
-
 def _chunks(rows: Iterable[Any], width: int, what: str) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows of a store as tuples, many at a time."""
+    """The columns of rows of a store, many rows at a time."""
     wrong = RecordError(f"{what} must be rows of {width} values, and begin with numbers")
     if not isinstance(rows, Iterable):
         raise wrong
     left = iter(rows)
     while chunk := list(islice(left, ROWS_AT_A_TIME)):
         try:
-            tuples = [tuple(row) for row in chunk]
-        except TypeError:  # a row is no collection
+            columns = list(zip(*chunk, strict=True))
+        except (TypeError, ValueError):  # a row is no collection, or has another width
             raise wrong from None
-        if any(len(row) != width for row in tuples):
+        if len(columns) != width:
             raise wrong
-        yield tuples
+        yield columns
 
 
 def _whole_numbers(kind: str, values: Sequence[Any], what: str) -> "array[int]":

@@ -73,7 +73,7 @@ class LiveDisplay:
 
 @contextmanager
 def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[], None] | None]:
-    """What a race calls when something has happened, to draw how it stands; None if it is not wanted, or no terminal."""
+    """What a race calls when something has happened: it draws how the race stands. None where nothing is drawn."""
     from rich.console import Console
 
     console = Console(stderr=True)
