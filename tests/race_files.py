@@ -39,6 +39,10 @@ class RaceFile:
         with closing(sqlite3.connect(self.path)) as connection:
             return connection.execute(query).fetchall()
 
+    def scores(self) -> list[tuple[int, int, float | None, str | None]]:
+        """The rows of scores: round, arm, score, failure."""
+        return self.rows("SELECT round, arm, score, failure FROM scores ORDER BY round, arm")
+
     def settings(self) -> dict[str, Any]:
         """The settings as plain values."""
         return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM settings")}

@@ -23,10 +23,9 @@ import bestarm
 from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreError, load_result, race_commands
 from bestarm.cli.app import show_result
 from bestarm.racing import FailureCount, Record, evaluation
-from bestarm.record.sqlite import read_store
 from bestarm.sources import programs
 from bestarm.sources.processes import LATE, Ended
-from race_files import Memory
+from race_files import Memory, RaceFile
 from small_race import LEVEL, run, share
 
 FROZEN = Path(__file__).parent / "data" / "frozen"
@@ -89,7 +88,7 @@ def test_what_was_good_before_a_score_out_of_bounds_is_on_disk(on_error: Any, tm
         run(
             lambda arm, item: -0.5 if arm == "mid" else share(arm, item), items=range(9), on_error=on_error, store=store
         )
-    ((number, arm, score, failure),) = read_store(store).record.rows()
+    ((number, arm, score, failure),) = RaceFile(store).scores()
     assert (number, arm, failure) == (1, 0, None)
     assert score is not None
     with pytest.raises(StoreError, match=r"bounds was \[0\.0, 1\.0\] when the race began and is \[-1\.0, 1\.0\] now"):

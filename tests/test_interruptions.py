@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm.record.sqlite import SQLiteStore, read_store
+from bestarm.record.sqlite import SQLiteStore
+from race_files import RaceFile
 from test_race_failures import Inline
 
 ARMS = ["low", "mid", "high"]
@@ -23,10 +24,6 @@ ARMS = ["low", "mid", "high"]
 
 def score(arm: str, item: int) -> float:
     return ((item * 37) % 64 + 16 * ARMS.index(arm)) / 128
-
-
-def stored(path: Path) -> list[tuple[int, int, float | None, str | None]]:
-    return list(read_store(path).record.rows())
 
 
 def run(evaluate: Callable[..., Any], path: Path, **options: Any) -> bestarm.RaceResult[Any]:
@@ -38,9 +35,9 @@ def as_uninterrupted(path: Path, result: bestarm.RaceResult[Any], **options: Any
     """The race was interrupted, only true scores are stored, and continued it ends as if nothing had happened."""
     assert result.reason == "interrupted"
     assert not result.failures
-    record = read_store(path).record
-    for number, arm, value, failure in record.rows():
-        assert (value, failure) == (score(ARMS[arm], int(record.items[number - 1] or "")), None)
+    rows = RaceFile(path).rows("SELECT arm, item, score, failure FROM scores JOIN rounds USING (round)")
+    for arm, item, value, failure in rows:
+        assert (value, failure) == (score(ARMS[arm], int(item)), None)
     whole = run(score, path.with_name("whole.sqlite"), **options)
     assert str(run(score, path, **options)) == str(whole)
 
@@ -106,7 +103,7 @@ def test_what_was_evaluated_when_ctrl_c_came_is_dropped(
     assert signal.getsignal(signal.SIGINT) is before
     if "executor" not in how:
         assert len(begun) == 11
-        assert len(stored(path)) == 10
+        assert len(RaceFile(path).scores()) == 10
     ahead = 4 if "executor" in how else how.get("rounds_in_flight")
     as_uninterrupted(path, result, on_error=on_error, rounds_in_flight=ahead)
 
@@ -119,10 +116,10 @@ def test_a_joint_and_a_grouped_evaluation_are_dropped_too(tmp_path: Path) -> Non
 
     path = tmp_path / "race.sqlite"
     result = run(jointly, path, jointly=True, items=iter(range(100)))
-    assert (result.reason, result.n_rounds, len(stored(path))) == ("interrupted", 3, 9)
+    assert (result.reason, result.n_rounds, len(RaceFile(path).scores())) == ("interrupted", 3, 9)
     of_groups = {"items": range(40), "groups": [k // 4 for k in range(40)], "jointly": True}
     assert run(jointly, tmp_path / "groups.sqlite", **of_groups).reason == "interrupted"
-    assert all(failure is None for *_, failure in stored(tmp_path / "groups.sqlite"))
+    assert all(failure is None for *_, failure in RaceFile(tmp_path / "groups.sqlite").scores())
 
 
 def test_the_race_around_an_interrupted_one_ends_and_gets_no_result(tmp_path: Path) -> None:
@@ -168,7 +165,11 @@ def test_a_race_in_a_thread_that_an_evaluation_has_started_gives_the_race_around
 
     path = tmp_path / "race.sqlite"
     result = run(evaluate, path)
-    assert (len(stored(path)), inner_reasons[-1], set(inner_reasons[:-1])) == (10, "interrupted", {"decided"})
+    assert (len(RaceFile(path).scores()), inner_reasons[-1], set(inner_reasons[:-1])) == (
+        10,
+        "interrupted",
+        {"decided"},
+    )
     as_uninterrupted(path, result)
 
 
@@ -255,7 +256,7 @@ def test_ctrl_c_while_an_item_is_drawn_is_not_the_end_of_the_items(
     path = tmp_path / "race.sqlite"
     result = run(score, path, items=items(), **how)
     assert result.reason == "interrupted"
-    assert len(stored(path)) == 3 * result.n_rounds
+    assert len(RaceFile(path).scores()) == 3 * result.n_rounds
     assert bestarm.load_result(path).reason == "running"
     ahead = 4 if "executor" in how else how.get("rounds_in_flight")
     whole = run(score, tmp_path / "whole.sqlite", items=iter(range(200)), rounds_in_flight=ahead)
@@ -456,7 +457,7 @@ def test_an_executor_that_breaks_is_one_clear_error_and_loses_nothing(
     path = tmp_path / "race.sqlite"
     with pytest.raises(BrokenExecutor, match=f"^the executor {text}$"):
         run(score, path, executor=Unwilling(then), on_error="disqualify", rounds_in_flight=1)
-    assert [row[:2] for row in stored(path)] == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (3, 0)]
+    assert [row[:2] for row in RaceFile(path).scores()] == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (3, 0)]
     assert str(run(score, path, on_error="disqualify")) == str(run(score, tmp_path / "whole.sqlite"))
 
 

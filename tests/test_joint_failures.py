@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm.record.record import RoundRow, ScoreRow
-from bestarm.record.sqlite import SQLiteStore, read_store
+from race_files import Memory, RaceFile
 from test_race import run
 
 ARMS = ["a", "b", "c"]
@@ -30,8 +29,8 @@ class Together:
         return [math.nan if arm in failing else GOOD[arm] for arm in arms]
 
 
-def third_round(store: Path) -> list[ScoreRow]:
-    return [row for row in read_store(store).record.rows() if row[0] == 3]
+def third_round(store: Path) -> list[Any]:
+    return [row for row in RaceFile(store).scores() if row[0] == 3]
 
 
 @pytest.mark.parametrize("bad", [*ARMS, "ab", "ac", "bc"])
@@ -73,24 +72,24 @@ def test_the_arm_that_failed_is_disqualified_and_no_other(bad: str, on: str) -> 
     assert result.best == ("b" if bad == "c" else "c")
 
 
-class Watched(SQLiteStore):
-    """A file that notes how many evaluations there were when scores were saved, and of which arms these are."""
+class Watched(Memory):
+    """A store that notes how many evaluations there were when scores were saved, and of which arms these are."""
 
-    def __init__(self, path: Path, done: list[str]) -> None:
-        super().__init__(path)
+    def __init__(self, done: list[str]) -> None:
+        super().__init__()
         self.done = done
         self.saves: list[tuple[int, list[int]]] = []
 
-    def save(self, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow]) -> None:
+    def save(self, rounds: Sequence[Any], scores: Sequence[Any]) -> None:
         self.saves.append((len(self.done), [arm for _, arm, _, _ in scores]))
         super().save(rounds, scores)
 
 
 @pytest.mark.parametrize("on_error", ["raise", "worst"])
-def test_arms_one_by_one_a_failure_is_acted_on_before_the_next_arm(on_error: str, tmp_path: Path) -> None:
+def test_arms_one_by_one_a_failure_is_acted_on_before_the_next_arm(on_error: str) -> None:
     """The next evaluation may take an hour."""
     done: list[str] = []
-    store = Watched(tmp_path / "race.sqlite", done)
+    store = Watched(done)
 
     def evaluate(arm: str, item: int) -> float:
         done.append(arm)

@@ -1,11 +1,9 @@
 """A round in which no candidate can be evaluated ends a race undecided; continued, it is evaluated again."""
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,8 @@ from bestarm import EvaluationError, Race, RaceResult, StoreError, load_result
 from bestarm.algorithms import Game, Reason
 from bestarm.cli import app
 from bestarm.racing import Outage
-from bestarm.record.sqlite import SQLiteStore, read_store
 from own_games import Playing
-from race_files import Memory
+from race_files import Memory, RaceFile
 from small_race import LEVEL, run, share
 
 AT = 3  # rounds before the network goes down
@@ -83,7 +80,7 @@ def test_a_race_ends_undecided_and_goes_on_where_it_was(way: str, tmp_path: Path
     assert told(load_result(file)) == told(result)
     result.to_html(tmp_path / "page.html")
     assert "No answer: no candidate could be evaluated" in (tmp_path / "page.html").read_text()
-    kept = {(row[0], row[1]) for row in read_store(file).record.rows() if row[2] is not None}
+    kept = {(row[0], row[1]) for row in RaceFile(file).scores() if row[2] is not None}
     network.down = False
     network.calls.clear()
     whole = race(network, on_error="disqualify", store=file)
@@ -175,10 +172,13 @@ def test_a_file_of_an_earlier_version_with_all_failures_in_it_opens(tmp_path: Pa
     """Earlier versions stored the failures and could not open the file again."""
     network, file = Network(arms=()), tmp_path / "race.sqlite"
     run(network, on_error="disqualify", store=file, max_evaluations=3 * AT)
-    with closing(SQLiteStore(file)) as store:
-        failed = [(AT + 1, arm, None, "evaluate(...) failed: OSError: down") for arm in range(3)]
-        store.save([(AT + 1, str(IN_ORDER[AT]), 3)], failed)
-        store.update({"reason": None, "max_evaluations": None})
+    store = RaceFile(file)
+    store.execute("INSERT INTO rounds VALUES (?, ?, 3)", values=(AT + 1, str(IN_ORDER[AT])))
+    for arm in range(3):
+        failed = (AT + 1, arm, "evaluate(...) failed: OSError: down")
+        store.execute("INSERT INTO scores VALUES (?, ?, NULL, ?)", values=failed)
+    for name in ("reason", "max_evaluations"):
+        store.put(name, None)
     shown = load_result(file)
     assert (shown.reason, shown.n_rounds, shown.disqualified) == ("outage", AT, ())
     assert told(run(network, on_error="disqualify", store=file)) == told(run(network, on_error="disqualify"))
@@ -187,8 +187,7 @@ def test_a_file_of_an_earlier_version_with_all_failures_in_it_opens(tmp_path: Pa
 def test_rows_that_go_on_after_an_outage_are_damaged(tmp_path: Path) -> None:
     file = tmp_path / "race.sqlite"
     run(on_error="disqualify", store=file)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE scores SET score = NULL, failure = 'down' WHERE round = 2")
+    RaceFile(file).execute("UPDATE scores SET score = NULL, failure = 'down' WHERE round = 2")
     with pytest.raises(StoreError, match="it is damaged: it goes on after round 2, in which all candidates failed"):
         load_result(file)
 

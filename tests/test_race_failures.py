@@ -24,9 +24,9 @@ from bestarm import EvaluationError, Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, Portfolio, StudentMixture
 from bestarm.racing import evaluation
-from bestarm.record.sqlite import read_store
 from games import outcome
 from naive import Matrix
+from race_files import RaceFile
 from slow_games import slow_game
 from test_race import ALGORITHMS, Evaluate, bounded_rows, gaussian_rows, play, reads, run, score, told
 
@@ -431,7 +431,7 @@ def test_ctrl_c_ends_a_program_with_what_is_known_and_the_race_continues(way: st
         program.send_signal(signal.SIGINT)
         assert program.stdout.read().splitlines()[-1] == "interrupted True"
     assert program.returncode == 0
-    stored = len(list(read_store(tmp_path / "race.sqlite").record.rows()))
+    stored = len(RaceFile(tmp_path / "race.sqlite").scores())
     first, then = Mock(side_effect=score), Mock(side_effect=score)
     options: dict[str, Any] = {"items": range(200), "bounds": (0, 1), "rounds_in_flight": 2}
     assert told(run(then, store=tmp_path / "race.sqlite", **options)) == told(run(first, **options))

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm.record.sqlite import read_store
 from conftest import Cli, Rejects
+from race_files import RaceFile
 
 ARMS = ["low", "mid", "high"]
 MODULE = """
@@ -71,11 +71,12 @@ def score(arm: str, item: str) -> float:
 
 def resumed_as_uninterrupted(folder: Path, **options: Any) -> None:
     """What is stored are true scores, and the race ends as if nothing had happened."""
-    record = read_store(folder / "race.sqlite").record
-    for number, arm, value, failure in record.rows():
-        assert (value, failure) == (score(ARMS[arm], record.items[number - 1] or ""), None)
+    store = RaceFile(folder / "race.sqlite")
+    rows = store.rows("SELECT arm, item, score, failure FROM scores JOIN rounds USING (round)")
+    for arm, item, value, failure in rows:
+        assert (value, failure) == (score(ARMS[arm], item), None)
     usual: dict[str, Any] = {"arms": ARMS, "items": [str(k) for k in range(200)], "bounds": (0, 1), "progress": False}
-    in_flight = read_store(folder / "race.sqlite").settings["rounds_in_flight"]
+    in_flight = store.settings()["rounds_in_flight"]
     whole = bestarm.race(score, rounds_in_flight=in_flight, **usual | options)
     rest = bestarm.race(score, store=folder / "race.sqlite", **usual | options)
     assert str(rest) == str(whole)

@@ -19,11 +19,11 @@ import bestarm
 from bestarm import RaceResult, planning, race_commands, race_table, read_table
 from bestarm.cli import app, research
 from bestarm.planning import Effort, refining_plans
-from bestarm.record.sqlite import read_store
 from bestarm.sources.programs import Command
 from bestarm.sources.tables import Missing
 from cli.conftest import Unchanged
 from conftest import Cli, Rejects
+from race_files import RaceFile
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 NUMBERS = "import sys\nprint('score', ({base} + len(sys.argv[1])) / 10)"  # of items with 1 to 3 letters
@@ -226,7 +226,7 @@ def test_a_race_against_the_clock_is_resumed_as_it_was_started(cli: Cli, monkeyp
     assert runs == whole
     assert (resumed.exit_code, json.loads(resumed.stdout)["n_evaluations"]) == (3, 60)
     assert {(command.score, command.timeout) for command, _ in runs} == {("time", 0.5)}
-    settings = read_store("race.sqlite").settings
+    settings = RaceFile(Path("race.sqlite")).settings()
     assert (settings["source"]["retries"], settings["on_error"]) == (2, "disqualify")
 
 
@@ -244,16 +244,16 @@ def test_a_race_is_resumed_from_another_folder(
 
 def test_a_race_that_cannot_go_on_is_left_as_it_is(commands: Cli, rejects: Rejects) -> None:
     commands("--store", "race.sqlite", "--max-evaluations", 8)
-    before = list(read_store("race.sqlite").record.rows())
+    before = RaceFile(Path("race.sqlite")).scores()
     again, resume = ["commands", *LOW_HIGH, *STDOUT, "--store", "race.sqlite"], ["resume", "race.sqlite", "--yes"]
     rejects("seed was 0 when the race began and is 1 now", *again, "--seed", 1)
     Path("high").rename("higher")
     rejects("there is no program './high'", *resume, "--max-evaluations", 99, "--quiet", code=4)
-    after = list(read_store("race.sqlite").record.rows())
+    after = RaceFile(Path("race.sqlite")).scores()
     assert after[: len(before)] == before
     Path("cases.txt").unlink()
     rejects("cases.txt", *resume, "--quiet")
-    assert list(read_store("race.sqlite").record.rows()) == after
+    assert RaceFile(Path("race.sqlite")).scores() == after
 
 
 # --- pages and plans -------------------------------------------------------------------------------------------------
