@@ -321,6 +321,12 @@ def test_ticks_and_numbers_are_as_people_read_them_whatever_the_unit_of_the_scor
         assert "e" not in mean or not 1e-4 < record.mean < 1e12
 
 
+def test_numbers_just_below_a_power_of_ten_have_no_exponent() -> None:
+    tree = parsed(recorded(np.tile([9999.9, 9000.2], (9, 1)), bounds=(0, 10_000)))
+    first, second = next(tree.iter("tbody"))
+    assert [text_of(first[2]), text_of(second[2]), text_of(second[4])] == ["10,000", "9000", "1,000"]
+
+
 def mixed() -> Table:
     rng = np.random.default_rng(5)
     shared, own = rng.random((300, 1)), rng.random((300, 5))
@@ -361,9 +367,10 @@ def test_the_page_shows_the_correlations_of_a_slow_reference(more: dict[str, Any
         assert near(value, correlation, 2) if blend else math.isnan(correlation)
 
 
-def test_the_picture_of_correlations_has_a_limit_and_is_left_out_where_nothing_varies() -> None:
+def test_correlations_are_shown_of_few_arms_and_not_where_nothing_varies_or_too_little_is_known() -> None:
     assert len(list(page_of("200 arms").iter("rect"))) == 24**2
     assert len(list(page_of("tied").iter("rect"))) == 0
+    assert "Too few items are shared to say how the scores are correlated." in text_of(page_of("two rounds"))
 
 
 def cells_of(result: Any) -> list[tuple[str, str]]:

@@ -222,12 +222,13 @@ def test_a_result_taken_on_the_way_stays_what_it_was(level: dict[str, float]) ->
     contest = bestarm.Race([*level, "odd"], items=range(1000), bounds=(0, 1), on_error="disqualify")
     full, taken = OSError("disk full"), list[Any]()
     failures = {("odd", 5): full, ("mid", 14): full}
-    while not contest.finished:
-        for todo in contest.ask():
-            contest.tell(todo, {arm: failures.get((arm, todo.number), level.get(arm, 0.3)) for arm in todo.arms})
-        if todo.number == 12:
+    for number in range(1, 15):
+        (todo,) = contest.ask()
+        contest.tell(todo, {arm: failures.get((arm, number), level.get(arm, 0.3)) for arm in todo.arms})
+        if number == 12:
             taken += [contest.result(), contest.result()]
             before = everything(taken[0])
+    assert contest.finished
     assert [everything(result) for result in taken] == [before, before]
     result, rounds = taken[1], [failure.round for failure in contest.result().outcome.failures]
     assert ([failure.round for failure in result.outcome.failures], rounds) == ([5], [5, 14])

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bestarm.algorithms import Reason
 from bestarm.comparisons.evidence import items_assumption
 from bestarm.result.failures import Breakdown, FailureCount
 from bestarm.result.population import widest_lead
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
 SHORT = 100  # items after which that need not be said
 ENDED = {
-    "budget": "the budget ran out",
-    "ran out of items": "the items ran out",
-    "interrupted": "the race was interrupted",
-    "running": "the race is not finished",
-    "decided": "the race ended",  # all others were disqualified
-    "within epsilon": "the race ended",
-    "all items used": "the race ended",
+    Reason.BUDGET: "the budget ran out",
+    Reason.RAN_OUT_OF_ITEMS: "the items ran out",
+    Reason.INTERRUPTED: "the race was interrupted",
+    Reason.RUNNING: "the race is not finished",
+    Reason.DECIDED: "the race ended",  # all others were disqualified
+    Reason.WITHIN_EPSILON: "the race ended",
+    Reason.ALL_ITEMS_USED: "the race ended",
 }
 COULD_BE_EVALUATED = " of those that could be evaluated"
 WITHOUT_DISQUALIFIED = (
@@ -38,7 +39,7 @@ WINS = (
 
 def sentences(result: "RaceResult[Any]") -> list[str]:
     """The answer and how sure it is; then items like these, what all rests on, and what weakens it."""
-    if result.leader is None and result.reason == "running":
+    if result.leader is None and result.reason is Reason.RUNNING:
         return ["No answer yet: the first round is not complete."]
     if result.leader is None:
         return [f"No answer: {_why_none(result)} before the first round was complete.", *_outage(result)]
@@ -58,9 +59,9 @@ def _why_none(result: "RaceResult[Any]") -> str:
 
 
 def _answer(result: "RaceResult[Any]") -> str:
-    if result.reason == "all items used":
+    if result.reason is Reason.ALL_ITEMS_USED:
         return _over_all_items(result)
-    if result.reason == "within epsilon":
+    if result.reason is Reason.WITHIN_EPSILON:
         return _within_epsilon(result)
     best, sure, where = name_of(result.best), _sure(result), whose_best(result) + _where(result)
     if result.guarantee.criterion == "wins":
@@ -150,7 +151,7 @@ def _undecided(result: "RaceResult[Any]") -> str:
 def _over_the_list(result: "RaceResult[Any]") -> str:
     """Who is ahead over all items of a list that ran out, though its mean was not the target."""
     settings = result.settings
-    used_up = result.reason == "ran out of items" and settings.items == "pool" and settings.group_sizes is None
+    used_up = result.reason is Reason.RAN_OUT_OF_ITEMS and settings.items == "pool" and settings.group_sizes is None
     if not used_up or result.guarantee.criterion != "mean":
         return ""
     if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
