@@ -444,7 +444,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "seed": (lambda: race_commands(TWO, items=["x"], seed=-1), "seed must be a whole number of at least 0, got -1"),
     "retries": (lambda: race_commands(TWO, retries=-1), "retries must be a whole number of at least 0, got -1"),
     "on_error": (lambda: race_commands(TWO, **WRONG_END), "on_error must be one of 'raise', 'worst', 'disqual"),
-    "worst of times": (lambda: race_commands(TWO, on_error="worst"), "on_error='worst' needs bounds=(low, high)"),
+    "worst of times": (
+        lambda: race_commands(TWO, on_error="worst"),
+        "on_error cannot be 'worst' without bounds=(low, high)",
+    ),
     "budget": (
         lambda: race_commands(TWO, max_evaluations=1),
         "max_evaluations must allow for one round of all 2 arms, got 1",

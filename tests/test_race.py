@@ -473,8 +473,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"algorithm": BY_LUCB, "rounds_in_flight": 2},
         "LUCB chooses every round from the one before it: rounds_in_flight must be 1",
     ),
-    ({"algorithm": BY_LUCB, "on_error": "disqualify"}, "needs an algorithm that compares arms pair by pair"),
-    ({"algorithm": ConvexBAI(), "on_error": "disqualify"}, "needs an algorithm that compares arms pair"),
+    ({"algorithm": BY_LUCB, "on_error": "disqualify"}, "an algorithm that compares arms pair by pair"),
+    ({"algorithm": ConvexBAI(), "on_error": "disqualify"}, "an algorithm that compares arms pair"),
     (
         {"algorithm": BY_LUCB, "delta": 0.1},
         "delta is 0.1 here and 0.2 in LUCB(0.2, variances=0.05): give it in one place",
@@ -498,7 +498,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"algorithm": PairwiseBAI(comparison=Betting(pool=9))}, "a pool of 9 items, but there is no pool of items"),
     ({"algorithm": PairwiseBAI(comparison=Betting(pool=9)), "items": [1, 2]}, "of 9 items, but there are 2 items"),
-    ({"on_error": "worst"}, "on_error='worst' needs bounds=(low, high)"),
+    ({"on_error": "worst"}, "on_error cannot be 'worst' without bounds=(low, high)"),
     ({"max_evaluations": 4}, "max_evaluations must allow for one round of all 5 arms, got 4"),
 ]
 

@@ -87,7 +87,7 @@ OUT_OF_RANGE: list[tuple[str, Any, str]] = [
         ("on_error", value, f"on_error must be one of 'raise', 'worst', 'disqualify', got {value!r}")
         for value in ("ignore", "", "Raise", None, 3)
     ],
-    ("on_error", "worst", "on_error='worst' needs bounds=(low, high): without them there is no worst score"),
+    ("on_error", "worst", "on_error cannot be 'worst' without bounds=(low, high): there is no worst score then"),
 ]
 
 
@@ -270,12 +270,15 @@ MINE = "PairwiseBAI(0.1, comparison=Betting((0.0, 2.0)))"
         ),
         (
             {"algorithm": BY_LUCB, "on_error": "disqualify"},
-            "on_error='disqualify' needs an algorithm that compares arms",
+            "on_error cannot be 'disqualify' without an algorithm that compares arms",
         ),
-        ({"algorithm": CONVEX, "on_error": "disqualify"}, "on_error='disqualify' needs an algorithm that compares"),
+        (
+            {"algorithm": CONVEX, "on_error": "disqualify"},
+            "on_error cannot be 'disqualify' without an algorithm that compares",
+        ),
         (
             {"algorithm": BY_LUCB, "on_error": "worst"},
-            "on_error='worst' needs bounds=(low, high): without them there is",
+            "on_error cannot be 'worst' without bounds=(low, high)",
         ),
         ({"algorithm": LUCB(0.1, variances=(1.0, 2.0))}, "variances has 2 entries, the game has 3 arms"),
         ({"algorithm": BETTING, "max_evaluations": 2}, "max_evaluations must allow for one round of all 3 arms, got 2"),

@@ -98,7 +98,7 @@ def test_both_sentences_are_said() -> None:
     found = re.search(
         f"On items like these the race is not decided: {len(beyond.candidates)} of 4 arms may be the best, none better "
         rf"than {result.leader} by more than (0\.\d+), with probability at least 0.95. Arms that left were not tested "
-        "further for this: target='population' goes on until it is decided or the items run out.",
+        "further for this: with the population as target, a race goes on until it is decided or the items run out.",
         result.verdict,
     )
     assert found is not None
@@ -275,16 +275,24 @@ def test_the_target_follows_from_bounds_and_items() -> None:
 @pytest.mark.parametrize(
     ("items", "options", "message"),
     [
-        (range(9), {"target": "items"}, r"target='items' needs bounds=\(low, high\) or criterion='wins'"),
-        (range(9), {"target": "items", "bounds": (0, 1), "comparison": EmpiricalBernstein()}, "target='items' needs"),
-        (iter(range(9)), {"target": "items", "bounds": (0, 1)}, "target='items' needs a list of items"),
-        (None, {"target": "items", "bounds": (0, 1)}, "target='items' needs a list of items"),
+        (range(9), {"target": "items"}, r"target cannot be 'items' without bounds=\(low, high\) or wins as criterion"),
+        (
+            range(9),
+            {"target": "items", "bounds": (0, 1), "comparison": EmpiricalBernstein()},
+            "target cannot be 'items' without",
+        ),
+        (iter(range(9)), {"target": "items", "bounds": (0, 1)}, "target cannot be 'items' without a list of items"),
+        (None, {"target": "items", "bounds": (0, 1)}, "target cannot be 'items' without a list of items"),
         (range(9), {"target": "both"}, "target must be one of .*'items'.*'population'.*got 'both'"),
-        (range(9), {"replace": True, "target": "population"}, "items drawn with replacement, as times of programs are"),
+        (
+            range(9),
+            {"replace": True, "target": "population"},
+            "target cannot be 'population' where items are drawn with replacement",
+        ),
         (
             range(9),
             {"target": "population", "algorithm": PairwiseBAI(comparison=Betting(pool=9))},
-            "target='population' does not fit",
+            "target cannot be 'population' with",
         ),
         (None, {"replace": True}, "replace needs a list of items to draw from, got None"),
         (iter(range(9)), {"replace": True}, "replace needs a list of items to draw from"),

@@ -131,10 +131,10 @@ def test_groups_are_won_or_lost_as_a_whole() -> None:
     ("options", "message"),
     [
         ({"criterion": "best"}, "criterion must be one of 'mean', 'wins', got 'best'"),
-        ({"criterion": "wins", "comparison": StudentMixture()}, r"criterion='wins' does not fit StudentMixture\(\)"),
-        ({"criterion": "mean", "comparison": Wins()}, r"criterion='mean' does not fit Wins\(pool=9\)"),
+        ({"criterion": "wins", "comparison": StudentMixture()}, r"criterion 'wins' does not fit StudentMixture\(\)"),
+        ({"criterion": "mean", "comparison": Wins()}, r"criterion 'mean' does not fit Wins\(pool=9\)"),
         ({"criterion": "wins", "min_rounds": 5}, "min_rounds is a setting of StudentMixture, got 5 with criterion="),
-        ({"criterion": "wins", "algorithm": PairwiseBAI(comparison=Betting(pool=9))}, "criterion='wins' does not fit"),
+        ({"criterion": "wins", "algorithm": PairwiseBAI(comparison=Betting(pool=9))}, "criterion 'wins' does not fit"),
     ],
 )
 def test_what_does_not_go_with_wins(options: dict[str, Any], message: str) -> None:
@@ -200,7 +200,7 @@ def test_a_plan_by_wins_has_no_table_of_leads_and_knows_its_target() -> None:
     assert planned.decided is not None
     for more in ({"n_items": 500}, {"bounds": (-100, 100)}):
         options: Any = more
-        with pytest.raises(ValueError, match="target='items' needs the length of the list, n_items, and bounds"):
+        with pytest.raises(ValueError, match="target cannot be 'items' without n_items"):
             bestarm.plan(pilot, target="items", **options)
     with pytest.raises(ValueError, match="target must be one of"):
         bestarm.plan(pilot, target="x")  # type: ignore[arg-type]

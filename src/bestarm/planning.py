@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bestarm.algorithms import Algorithm
 from bestarm.arms import Arms, TableArms, UnpairedArms
 from bestarm.checks import check_bounds, check_count, check_flag, check_seed
-from bestarm.errors import AssumptionWarning
+from bestarm.errors import AssumptionWarning, ParameterError
 from bestarm.racing.options import Options, PlanOptions, checked_aim, choose_algorithm, known_options
 from bestarm.record.record import RewardTransform
 from bestarm.record.settings import FORMAT
@@ -328,9 +328,12 @@ def _read_pilot(
     chosen = replace(chosen, bounds=limits)
     algorithm = choose_algorithm(chosen, n_items)
     if chosen.target == "items" and algorithm.start(2).guarantee.pool is None:
-        raise ValueError(
-            "target='items' needs the length of the list, n_items, and bounds=(low, high) or criterion='wins': without "
-            "them a race is about the population"
+        raise ParameterError(
+            "target",
+            "cannot be 'items' without {n_items}, the length of the list, and {bounds} or wins as {criterion}: a race "
+            "is about the population then",
+            "items",
+            {"n_items": "n_items", "bounds": "bounds=(low, high)", "criterion": "criterion"},
         )
     return _Pilot(table, rewards, chosen, PlannedRace(algorithm, n_items))
 
@@ -338,12 +341,11 @@ def _read_pilot(
 def _check_budget(max_evaluations: int, n_arms: int) -> None:
     check_count("max_evaluations", max_evaluations)
     if max_evaluations < n_arms:
-        raise ValueError(f"max_evaluations must allow for one round of all {n_arms} arms, got {max_evaluations}")
+        problem = f"must allow for one round of all {n_arms} arms, got {max_evaluations}"
+        raise ParameterError("max_evaluations", problem, max_evaluations)
     if max_evaluations > MOST_BUDGET:
-        raise ValueError(
-            f"max_evaluations must be at most {MOST_BUDGET} in a plan, so that races can be simulated, got "
-            f"{max_evaluations}"
-        )
+        problem = f"must be at most {MOST_BUDGET} in a plan, so that races can be simulated, got {max_evaluations}"
+        raise ParameterError("max_evaluations", problem, max_evaluations)
 
 
 def _refined_effort(needed: NDArray[np.float64], repetitions: int, longest: int) -> Effort:

@@ -410,7 +410,7 @@ BAD_RUNS = {
     "--delta 2": "--delta must lie strictly between 0 and 1, got 2.0",
     "--epsilon -0.1": "--epsilon must be a finite number of at least 0, got -0.1",
     "--indifference-zone inf": "--indifference-zone must be a finite number of at least 0, got inf",
-    "--max-evaluations 2": "evaluations must allow for one round of all 3 arms, got 2",
+    "--max-evaluations 2": "--max-evaluations must allow for one round of all 3 arms, got 2",
     "--workers 0": "--workers must be a whole number of at least 1, got 0",
     "--retries -1": "--retries must be a whole number of at least 0, got -1",
     "--rounds-in-flight 0": "--rounds-in-flight must be a whole number of at least 1, got 0",
@@ -445,7 +445,17 @@ def test_bad_input_is_refused_before_anything_is_evaluated(
 
 
 def test_worst_needs_bounds(rejects: Rejects) -> None:
-    rejects("worst", "run", "bench:score", "--arms", "a,b", "--items", "items.txt", "--on-error", "worst")
+    rejects(
+        "--on-error cannot be 'worst' without --bounds",
+        "run",
+        "bench:score",
+        "--arms",
+        "a,b",
+        "--items",
+        "items.txt",
+        "--on-error",
+        "worst",
+    )
 
 
 @pytest.mark.parametrize("command", ["show", "resume"])

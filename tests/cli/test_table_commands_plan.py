@@ -438,7 +438,7 @@ BAD_CALLS = {
     "table equal.csv": "all scores of the table are 1",
     "plan equal.csv": "at least 5 items, got 2",
     "plan pilot.csv --n-items 1": "--n-items must be a whole number of at least 2, got 1",
-    "plan pilot.csv --max-evaluations 1": "evaluations must allow for one round of all 3 arms, got 1",
+    "plan pilot.csv --max-evaluations 1": "--max-evaluations must allow for one round of all 3 arms, got 1",
     "plan pilot.csv --repetitions 1": "--repetitions must be a whole number of at least 10, got 1",
     "report absent.sqlite": "there is no race in absent.sqlite",
     "report scores.csv": "scores.csv is not a race of bestarm",

@@ -21,8 +21,8 @@ from bestarm.result.shape import shape_of, shape_warning
 
 Matrix = NDArray[np.float64]
 WHAT_TO_DO = (
-    "the guarantee does not cover them; give bounds=(low, high) if the scores have any, or compare by "
-    "criterion='wins', which assumes nothing"
+    "the guarantee does not cover them; give bounds if the scores have any, or compare by wins (the criterion), "
+    "which assumes nothing"
 )
 
 

@@ -15,7 +15,7 @@ BEST = f"high is the best {HERE} {SURE}."
 TOO = f"On items like these it is the best too, {SURE}."
 THESE = "On items like these"
 OPEN = f"{THESE} the race is not decided:"
-GOES_ON = "target='population' goes on until it is decided or the items run out."
+GOES_ON = "with the population as target, a race goes on until it is decided or the items run out."
 MORE = f"Arms that left were not tested further for this: {GOES_ON}"
 LEADS = '"high" leads. With probability at least 0.95 the best'
 BEATS = 'and it beats "high" by at most'
@@ -29,8 +29,8 @@ NORMAL = (
     "(strongly skewed or discrete scores weaken the guarantee)."
 )
 NOT_COVERED = (
-    "the guarantee does not cover them; give bounds=(low, high) if the scores have any, or compare by "
-    "criterion='wins', which assumes nothing"
+    "the guarantee does not cover them; give bounds if the scores have any, or compare by wins (the criterion), "
+    "which assumes nothing"
 )
 FAILED = "(evaluate('{}', {}) failed: OSError: disk full): nothing is known about how good it is."
 NOTHING = "No answer: the {} before the first round was complete."

@@ -125,7 +125,7 @@ def few_values_warning() -> str:
     """For a Gaussian comparison on discrete data."""
     return (
         f"the scores of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
-        "and the guarantee does not cover them: if they are bounded, give bounds=(low, high)"
+        "and the guarantee does not cover them: if they are bounded, give their bounds"
     )
 
 

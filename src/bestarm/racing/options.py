@@ -21,6 +21,7 @@ from bestarm.checks import (
 from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.boundaries import MIN_ROUNDS
 from bestarm.comparisons.evidence import Criterion, check_adapts, check_comparison
+from bestarm.errors import ParameterError
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of
 from bestarm.sources.items import Groups, Items
 from bestarm.text import short_repr
@@ -264,19 +265,25 @@ def _check_target(target: Target, game: Game, settings: RaceSettings) -> None:
     if target == target_of(settings, game.guarantee):
         return
     if settings.n_items is None:
-        raise ValueError("target='items' needs a list of items: a stream and fresh seeds have no end")
+        problem = "cannot be 'items' without a list of items: a stream and fresh seeds have no end"
+        raise ParameterError("target", problem, target)
     if settings.items == "drawn":
-        raise ValueError(
-            "items drawn with replacement, as times of programs are unless replace=False is given, say nothing about "
-            "a population: give replace=False, or leave target='population' out"
+        raise ParameterError(
+            "target",
+            "cannot be 'population' where items are drawn with replacement, the default for times of programs (see "
+            "{replace}): items drawn again say nothing about others",
+            target,
+            {"replace": "replace"},
         )
     if target == "population":
-        raise ValueError(
-            f"target='population' does not fit {short_repr(settings.algorithm)}, which is for a pool of items"
-        )
-    raise ValueError(
-        "target='items' needs bounds=(low, high) or criterion='wins', and a comparison that can use the number of "
-        "items: without them the items can only be taken as a sample"
+        problem = f"cannot be 'population' with {short_repr(settings.algorithm)}, which is for a pool of items"
+        raise ParameterError("target", problem, target)
+    raise ParameterError(
+        "target",
+        "cannot be 'items' without {bounds} or wins as {criterion}, and a comparison that can use the number of items: "
+        "they can only be taken as a sample then",
+        target,
+        {"bounds": "bounds=(low, high)", "criterion": "criterion"},
     )
 
 
@@ -289,9 +296,8 @@ def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
             f"bounds={_interval(given.bounds)} do not fit {short_repr(test)}, which {own}: leave one of the two out"
         )
     if given.criterion is not None and given.criterion != game.guarantee.criterion:
-        raise ValueError(
-            f"criterion={short_repr(given.criterion)} does not fit {short_repr(test)}: leave one of the two out"
-        )
+        problem = f"{short_repr(given.criterion)} does not fit {short_repr(test)}: leave one of the two out"
+        raise ParameterError("criterion", problem, given.criterion)
     if given.target is not None:
         _check_target(given.target, game, settings)
 

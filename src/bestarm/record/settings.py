@@ -12,6 +12,7 @@ from bestarm.algorithms import Algorithm, Game, Guarantee, PairwiseBAI
 from bestarm.algorithms.game import check_algorithm
 from bestarm.checks import check_choice, check_count, check_flag, check_in_flight, check_mapping, check_seed, check_text
 from bestarm.comparisons import Betting, LeaderBetting
+from bestarm.errors import ParameterError
 from bestarm.sources.items import Kind
 from bestarm.text import label_text, name_of, short, short_repr
 from bestarm.values import shortest_call
@@ -167,12 +168,13 @@ def start_game(settings: RaceSettings, n_arms: int) -> Game:
     check_choice("on_error", settings.on_error, get_args(OnError))
     budget = settings.max_evaluations
     if budget is not None and budget < n_arms:
-        raise ValueError(f"max_evaluations must allow for one round of all {n_arms} arms, got {budget}")
+        raise ParameterError("max_evaluations", f"must allow for one round of all {n_arms} arms, got {budget}", budget)
     if settings.on_error == "worst" and game.bounds is None:
-        raise ValueError("on_error='worst' needs bounds=(low, high): without them there is no worst score")
+        problem = "cannot be 'worst' without {bounds}: there is no worst score then"
+        raise ParameterError("on_error", problem, "worst", {"bounds": "bounds=(low, high)"})
     if settings.on_error == "disqualify" and game.no_disqualification is not None:
-        need = "on_error='disqualify' needs an algorithm that compares arms pair by pair, such as PairwiseBAI"
-        raise ValueError(f"{need}: {game.no_disqualification}")
+        need = "cannot be 'disqualify' without an algorithm that compares arms pair by pair, such as PairwiseBAI"
+        raise ParameterError("on_error", f"{need}: {game.no_disqualification}", "disqualify")
     if settings.rounds_in_flight > 1 and not game.works_ahead:
         name, ahead = type(settings.algorithm).__name__, settings.rounds_in_flight
         raise ValueError(f"{name} chooses every round from the one before it: rounds_in_flight must be 1, got {ahead}")

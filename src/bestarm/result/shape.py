@@ -18,7 +18,7 @@ LARGEST = 0.5  # of the sum of squares
 FEWEST = 3  # items that a shape needs
 HUGE = 1e60
 MOST_PAIRS = 2  # that a warning describes
-WHAT_TO_DO = "give bounds=(low, high) if the scores have any, or compare by criterion='wins', which assumes nothing"
+WHAT_TO_DO = "give bounds if the scores have any, or compare by wins (the criterion), which assumes nothing"
 
 
 @dataclass(frozen=True, eq=False)

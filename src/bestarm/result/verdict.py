@@ -194,7 +194,7 @@ def _what_decides(result: "RaceResult[Any]") -> str:
     if result.n_rounds == result.settings.pool:
         return ""
     left = " Arms that left were not tested further for this:" if result.eliminations else " For this,"
-    return f"{left} target='population' goes on until it is decided or the items run out."
+    return f"{left} with the population as target, a race goes on until it is decided or the items run out."
 
 
 def _unseen(result: "RaceResult[Any]") -> list[str]:
