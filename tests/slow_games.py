@@ -252,6 +252,7 @@ class WealthGame(SlowGame):
     """
 
     only_ahead = True  # with a zone, only bets on pairs with arms that are ahead count
+    asks_pairs = True  # with epsilon
 
     def __init__(
         self,
@@ -268,7 +269,8 @@ class WealthGame(SlowGame):
         self.low, self.scale, self.worst = low, 1 / (high - low), -inf if bounds is None else 0.0
         everywhere = np.ones((self.K, self.K))
         self.wealth = Wealth(strategies, -goal.zone * self.scale * everywhere, self.pool)
-        self.near = Wealth(strategies, -goal.epsilon * self.scale * everywhere, self.pool)
+        on_pairs = [np.full(len(one.prior), isinstance(one, Pairs)) for one in strategies]
+        self.near = Wealth(strategies, -goal.epsilon * self.scale * everywhere, self.pool, on_pairs)
         self.X = np.zeros((0, self.K))
         self.record: list[tuple[Array, list[Choice]]] = []  # the differences of each round and what was bet on
         self.closest = inf  # of the logarithms of wealth over threshold that anything was decided by
@@ -289,10 +291,10 @@ class WealthGame(SlowGame):
         choices = [strategy.choose(self.t, playing, queried) for strategy in self.strategies]
         D = self._differences(queried)
         self.record.append((D, choices))
-        for wealth in (self.wealth, self.near) if self.goal.epsilon > 0 else (self.wealth,):
-            for strategy, W in zip(self.strategies, wealth.W, strict=True):
+        for wealth in (self.wealth, self.near) if self.goal.epsilon > 0 and self.asks_pairs else (self.wealth,):
+            for strategy, W, some in zip(self.strategies, wealth.W, wealth.experts, strict=True):
                 for arm in self.failing:
-                    W[strategy.lost_with(arm)] = 0.0
+                    W[strategy.lost_with(arm)[some]] = 0.0
             wealth.step(D, choices)
         if self.goal.zone > 0:
             self._protect_leader()
@@ -385,6 +387,7 @@ class LeaderGame(WealthGame):
     """
 
     FEW_ARMS = 100  # up to which there are bets on pairs
+    asks_pairs = False
 
     def __init__(self, rows: Array, goal: Goal, settings: LeaderBetting) -> None:
         (n, K), (low, high) = rows.shape, settings.bounds
@@ -405,6 +408,7 @@ class LeaderGame(WealthGame):
 class SymmetricGame(WealthGame):
     """Beside the bets a Student mixture has a share of delta, and says who is near."""
 
+    asks_pairs = False
     KEPT = 500  # rounds whose differences are looked at for distinct values
     DISTINCT = 10
     ROUNDING = 1e-13  # of the rewards: differences that are closer are the same

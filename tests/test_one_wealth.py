@@ -13,7 +13,7 @@ from naive import Matrix
 from slow_games import Rule, WealthGame, wealth_game
 
 RNG = np.random.Generator
-N_GAMES, N_ROUNDS = 40, 120
+N_GAMES, N_ROUNDS = 25, 120
 
 RULES: dict[str, list[Rule]] = {
     "Betting": [Betting(), Betting((-1.0, 3.0), bets=(0.9, 0.5), reserve=0.5)],
@@ -76,7 +76,7 @@ def compared(rng: RNG, name: str, n_games: int) -> Counter[str]:
 @pytest.mark.parametrize("name", RULES)
 def test_games_with_failures_and_withdrawals_are_those_of_the_definition(name: str) -> None:
     seen = compared(np.random.default_rng(list(RULES).index(name)), name, N_GAMES)
-    assert seen["by rounding"] <= 0.05 * N_GAMES
+    assert seen["by rounding"] <= 1
     happened = ["out", "withdrawn", "decided", "epsilon", "kept"]
     happened += [] if name == "Portfolio" else ["failed", "zone"]
-    assert {what: seen[what] for what in happened if seen[what] < N_GAMES / 20} == {}
+    assert {what: seen[what] for what in happened if seen[what] < 2} == {}
