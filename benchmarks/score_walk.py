@@ -84,9 +84,7 @@ def round_of_race(folder: Path) -> Calls:
         return value
 
     budget = (STEADY + 5) * len(ARMS)
-    bestarm.race(
-        evaluate, arms=ARMS, store=folder / "race.sqlite", max_evaluations=budget, progress=False, **OPTIONS
-    )
+    bestarm.race(evaluate, arms=ARMS, store=folder / "race.sqlite", max_evaluations=budget, progress=False, **OPTIONS)
     return calls
 
 
@@ -163,7 +161,7 @@ def main() -> None:
         steps: dict[str, Callable[[], object]] = {
             "print(result)": lambda: str(result),
             "result.lead": lambda: result.lead("a", "b"),
-            "result.to_json()": lambda: result.to_json(),
+            "result.to_json()": result.to_json,
             "result.to_html(page)": lambda: result.to_html(folder / "page.html"),
         }
         total: Counter[str] = Counter()

@@ -1,0 +1,143 @@
+"""Laws and score tables that the benchmarks share, and how their results are shown."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from scipy.special import betaincinv
+
+from bestarm.arms import (
+    Arms,
+    BernoulliArms,
+    GaussianArms,
+    PoolArms,
+    TableArms,
+    bernoulli_variances,
+    clustered_arms,
+    equicorrelated_arms,
+)
+
+Matrix = NDArray[np.float64]
+CONSOLE = Console(width=180)
+ITEMS = 3000  # of a table that stands for a law
+
+
+def headed(title: str, *headings: str) -> Table:
+    """An empty table; the first column is on the left, numbers are on the right."""
+    table = Table(title=title)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def score_tables(folder: Path | None) -> dict[str, Matrix]:
+    """The ``.npz`` files of a folder by name, each with an array ``scores`` (items x arms, in [0, 1])."""
+    paths = sorted(folder.glob("*.npz")) if folder else []
+    return {path.stem: np.asarray(np.load(path)["scores"], dtype=np.float64) for path in paths}
+
+
+def drawn(tables: dict[str, Matrix], pools: bool = False) -> dict[str, TableArms]:
+    """Arms that draw rows of tables, with replacement or as pools in random order."""
+    return {name: PoolArms(scores) if pools else TableArms(scores) for name, scores in tables.items()}
+
+
+def figure1() -> dict[str, Arms]:
+    """The eight settings of the paper's Figure 1."""
+    left = {f"correlation {rho:g}": equicorrelated_arms(10, rho) for rho in (0.0, 0.5, 0.7, 0.9)}
+    right = {f"{n} clusters": clustered_arms(16, n) for n in (8, 4, 2, 1)}
+    return {**left, **right}
+
+
+def coin_arms() -> dict[str, Arms]:
+    """Ten Bernoulli arms of the paper's lower bound, independent and nearly as alike as they can be."""
+    means = [0.7, *np.linspace(0.6, 0.3, 9)]
+    possible = bernoulli_variances(means)
+    variances = {"coins, independent": possible.independent, "coins, 1.2 x smallest": 1.2 * possible.smallest}
+    return {name: BernoulliArms(means, given) for name, given in variances.items()}
+
+
+def crowd() -> GaussianArms:
+    """Ten Gaussian arms with common random numbers: what Kim and Nelson's procedure is made for."""
+    means = [0.56, 0.54, 0.54, 0.53, 0.53, 0.52, 0.51, 0.50, 0.48, 0.45]
+    return GaussianArms(means, 0.15**2 + 0.03**2 * np.eye(10))
+
+
+@dataclass(frozen=True)
+class AntitheticCoins:
+    """Two coins of which one shows heads just when the other shows tails: the difference is 1 or -1."""
+
+    gap: float
+    n_arms: int = 2
+    best: int = 0
+
+    @property
+    def means(self) -> Matrix:
+        """Of both coins."""
+        return np.array([0.5 + self.gap / 2, 0.5 - self.gap / 2])
+
+    @property
+    def covariance(self) -> Matrix:
+        """Perfectly negative."""
+        return float(np.prod(self.means)) * np.array([[1.0, -1.0], [-1.0, 1.0]])
+
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Matrix:
+        """One row per round."""
+        heads = rng.random(n_rounds) < self.means[0]
+        return np.column_stack([heads, ~heads]).astype(np.float64)
+
+
+def copula(means: Matrix, correlation: Matrix, kind: str, rng: np.random.Generator) -> Matrix:
+    """Scores in [0, 1] with these means, up to one item in `ITEMS`, whose normal scores are correlated like this.
+
+    Each arm takes evenly spread quantiles: with sample means the best of many arms might be tied, or another one.
+    """
+    root = np.linalg.cholesky(correlation + 1e-9 * np.eye(means.size))
+    normal = rng.standard_normal((ITEMS, means.size)) @ root.T
+    u = (normal.argsort(axis=0).argsort(axis=0) + 0.5) / ITEMS
+    if kind == "coins":
+        return np.asarray(u < means, dtype=np.float64)
+    if kind == "five values":
+        return np.asarray(np.clip(np.floor(5 * (u + means - 0.5)), 0, 4) / 4)
+    if kind == "beta":
+        return np.asarray(betaincinv(8 * means, 8 * (1 - means), u))
+    return np.asarray(u ** (1 / means - 1))  # skewed: its mean is the one given
+
+
+def equal_correlation(K: int, correlation: float) -> Matrix:
+    """All pairs have the same correlation."""
+    return np.full((K, K), correlation) + (1 - correlation) * np.eye(K)
+
+
+def clusters(K: int, n: int, within: float = 0.95) -> Matrix:
+    """Consecutive arms are in a cluster, and those of different clusters independent."""
+    number = np.arange(K) * n // K
+    return np.where(number[:, None] == number, within, 0.0) + (1 - within) * np.eye(K)
+
+
+def near_copies(kind: str, rng: np.random.Generator) -> Matrix:
+    """The best arm, a rival that is independent of it, and 30 that follow the rival closely and are a little worse."""
+    means = np.concatenate([[0.6, 0.57], np.full(30, 0.53)])
+    correlation = np.full((32, 32), 0.98)
+    correlation[0, :] = correlation[:, 0] = 0.0
+    np.fill_diagonal(correlation, 1.0)
+    return copula(means, correlation, kind, rng)
+
+
+def synthetic_laws(many: int) -> dict[str, Matrix]:
+    """Coins, five values, beta and skewed scores; correlations, clusters, near-copies; 2 to ``many`` arms."""
+    rng, found = np.random.default_rng(7), {}
+    for kind in ("coins", "five values", "beta", "skewed"):
+        for K in (2, 10, 50, many):
+            # The best leads by a ninth of the range: with equal steps games of 200 arms take days.
+            means = np.concatenate([[0.6], np.linspace(0.6 - 0.2 / 9, 0.4, K - 1)])
+            for correlation in (0.0, 0.5, 0.9, 0.99) if K == 10 else (0.5,):
+                name = f"{kind}, K = {K}, correlation {correlation:g}"
+                found[name] = copula(means, equal_correlation(K, correlation), kind, rng)
+    for n in (8, 4):
+        found[f"coins, 16 arms in {n} clusters"] = copula(np.linspace(0.7, 0.4, 16), clusters(16, n), "coins", rng)
+    for kind in ("coins", "beta"):
+        found[f"{kind}, 30 near-copies of a rival"] = near_copies(kind, rng)
+    return found
