@@ -23,7 +23,6 @@ from typing import Any
 
 SMALL = 300  # rounds of the same work that is done before the peak is looked at
 UNIT = (0.0, 1.0)
-BATCH = 10_000  # rounds that are stored at a time
 
 
 def peak() -> float:
@@ -82,33 +81,6 @@ def race(means: Callable[[], Any], bounded: bool, stored: bool, n_rounds: int) -
             return int(one.result().n_evaluations)
 
 
-def write_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
-    """A file with the race of so many rounds, undecided, written quickly: arms that nobody can tell apart."""
-    import numpy as np
-
-    import bestarm
-    from bestarm.record.sqlite import SQLiteStore
-    from bestarm.sources.items import item_text, items_in_order
-
-    items = range(4 * n_rounds) if kind == "pool" else None
-    with bestarm.Race(range(n_arms), items=items, bounds=None if kind == "gaussian" else UNIT, store=path, delta=1e-9):
-        pass
-    store = SQLiteStore(path)
-    store._connection.execute("PRAGMA synchronous=OFF")
-    order, rng = items_in_order(items, 0).order, np.random.default_rng(0)
-    for first in range(1, n_rounds + 1, BATCH):
-        numbers = range(first, min(first + BATCH, n_rounds + 1))
-        scores = rng.random((len(numbers), n_arms)).tolist()
-        rounds = [(number, item_text(next(order)), n_arms) for number in numbers]
-        rows = [
-            (number, arm, score, None)
-            for number, row in zip(numbers, scores, strict=True)
-            for arm, score in enumerate(row)
-        ]
-        store.save(rounds, rows)
-    store.close()
-
-
 def show(path: Path, **_: Any) -> None:
     """What ``bestarm show`` prints."""
     import bestarm
@@ -130,15 +102,11 @@ def report(path: Path, **_: Any) -> None:
     bestarm.load_result(path).to_html(path.with_suffix(".html"))
 
 
-def resume(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
+def resume(path: Path, **given: Any) -> None:
     """What a race that is continued does before its first evaluation, and its result."""
-    import bestarm
+    from race_files import continue_race
 
-    items = range(4 * n_rounds) if kind == "pool" else None
-    bounds = None if kind == "gaussian" else UNIT
-    with bestarm.Race(range(n_arms), items=items, bounds=bounds, store=path, delta=1e-9) as one:
-        assert one.state.game.n_rounds == n_rounds  # noqa: S101
-        one.result()
+    continue_race(path, **given)
 
 
 def stored(work: Callable[..., None], n_arms: int, kind: str, n_rounds: int) -> int:
@@ -146,7 +114,7 @@ def stored(work: Callable[..., None], n_arms: int, kind: str, n_rounds: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.sqlite"
         call = f"write_race(Path({str(path)!r}), {n_arms}, {kind!r}, {n_rounds})"
-        program = f"from pathlib import Path; from memory import write_race; {call}"
+        program = f"from pathlib import Path; from race_files import write_race; {call}"
         subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent)
         begun = time.process_time()
         work(path, n_arms=n_arms, kind=kind, n_rounds=n_rounds)
@@ -166,11 +134,11 @@ CASES: dict[str, tuple[Callable[[int], int], int]] = {
     "race of 2,000, two survive": (partial(race, many, False, False), 2 * 10**5),
     "race of 2,000, two survive, bounds": (partial(race, many, True, False), 2 * 10**5),
 }
-for the_kind in ("gaussian", "seeds", "pool"):
+LENGTHS = {"no bounds": (10**6, 5 * 10**6), "bounds": (10**6, 5 * 10**6), "pool": (10**5, 10**5)}
+for the_kind, lengths in LENGTHS.items():
     for work in (show, as_json, resume, report):
-        for width, length in ((10, 10**6), (2, 5 * 10**6)):
-            name = f"{work.__name__} of {the_kind}, {width} arms"
-            CASES[name] = (partial(stored, work, width, the_kind), length)
+        for width, length in zip((10, 2), lengths, strict=True):
+            CASES[f"{work.__name__}, {the_kind}, {width} arms"] = (partial(stored, work, width, the_kind), length)
 
 
 def measure(name: str, share: float) -> None:

@@ -197,24 +197,20 @@ def power(given: Given) -> None:
     games = min(given.games, 100)
     title = f"Rounds until one of two antithetic coins with a lead of {GAP} is out, {games} games"
     table, first = headed(title, "", "rounds", "/ Portfolio", "decided", "errors"), 0.0
-    for algorithm in (
-        ConvexBAI(given.delta, comparison=Portfolio(), max_rounds=HORIZON),
-        ConvexBAI(given.delta, comparison=Portfolio(reserve=0.0), max_rounds=HORIZON),
-        *(
-            PairwiseBAI(given.delta, comparison=rule, max_rounds=HORIZON)
-            for rule in (Betting(), LeaderBetting(), LeaderBetting(pairs=0))
-        ),
-    ):
+    rules: tuple[Comparison, ...] = (Portfolio(), Portfolio(reserve=0.0), Betting(), LeaderBetting())
+    for rule in (*rules, LeaderBetting(pairs=0)):
+        kind = ConvexBAI if isinstance(rule, Portfolio) else PairwiseBAI
+        algorithm = kind(given.delta, comparison=rule, max_rounds=HORIZON)
         sim = bestarm.simulate(algorithm, AntitheticCoins(GAP), repetitions=games, seed=2, progress=False)
         rounds, error = sim.rounds.mean(), sim.rounds.std(ddof=1) / np.sqrt(games)
         first = first or rounds
         shares = (f"{rounds / first:.3f}", f"{sim.answered.mean():.0%}", f"{sim.error_rate:.1%}")
-        table.add_row(repr(algorithm.comparison), f"{rounds:,.0f} ± {error:,.0f}", *shares)
+        table.add_row(repr(rule), f"{rounds:,.0f} ± {error:,.0f}", *shares)
     CONSOLE.print(table)
     table = headed(f"Queries with a reserve of {Betting().reserve:g} over those without", "", "ratio", "error")
     for name, arms in drawn(score_tables(given.folder)).items():
-        rules = (Betting(), Betting(reserve=0.0))
-        spent = [played(arms, given.games, given.delta, rule).queries for rule in rules]
+        two = (Betting(), Betting(reserve=0.0))
+        spent = [played(arms, given.games, given.delta, rule).queries for rule in two]
         ratio = spent[0].mean() / spent[1].mean()
         error = np.std(spent[0] - ratio * spent[1], ddof=1) / np.sqrt(given.games) / spent[1].mean()
         table.add_row(name, f"{ratio:.4f}", f"{error:.4f}")

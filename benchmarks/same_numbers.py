@@ -496,15 +496,21 @@ def compare(before: dict[str, Any], after: dict[str, Any], slack: float) -> bool
 def records_of(name: str) -> dict[str, Any]:
     """The records of a revision, a folder or a file, by an interpreter that imports no other bestarm."""
     if Path(name).is_file():
-        cases: dict[str, Any] = json.loads(Path(name).read_text(encoding="utf-8"))["cases"]
-        return cases
+        return cases_in(Path(name))
     with checked_out(name) as folder, tempfile.TemporaryDirectory() as scratch:
         written = Path(scratch) / "records.json"
         words = [sys.executable, str(Path(__file__).resolve()), "--dump", str(written)]
         subprocess.run(words, env=environment_of(folder, Path(scratch) / "kernels"), cwd=scratch, check=True)
-        records = json.loads(written.read_text(encoding="utf-8"))
+        return cases_in(written, folder)
+
+
+def cases_in(file: Path, folder: Path | None = None) -> dict[str, Any]:
+    """What was dumped, by the bestarm of a folder if one is given."""
+    records = json.loads(file.read_text(encoding="utf-8"))
+    if folder is not None:
         check_imported(records["bestarm"], folder)
-        return records["cases"]
+    cases: dict[str, Any] = records["cases"]
+    return cases
 
 
 def main() -> None:

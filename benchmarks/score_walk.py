@@ -125,22 +125,28 @@ def games_counted() -> Iterator[Counter[str]]:
     seen: Counter[str] = Counter()
     kinds = [kind for name in algorithms.__all__ if isinstance(kind := getattr(algorithms, name), type)]
     changed: list[tuple[type, str, Any]] = []
+    inside: list[str] = []
 
     def count(kind: type, name: str, what: str) -> None:
         inner = vars(kind)[name]
 
         def counting(*given: Any, **named: Any) -> Any:
-            seen[what] += 1
-            return inner(*given, **named)
+            seen[what] += what not in inside  # a method that calls that of its base class is one
+            inside.append(what)
+            try:
+                return inner(*given, **named)
+            finally:
+                inside.pop()
 
         changed.append((kind, name, inner))
         setattr(kind, name, counting)
 
-    for kind in dict.fromkeys(base for kind in kinds for base in kind.__mro__ if base.__module__.startswith("bestarm")):
-        if "start" in vars(kind):
-            count(kind, "start", "games")
-        if "play" in vars(kind):
-            count(kind, "play", "plays")
+    ours = {base for kind in kinds for base in kind.__mro__ if base.__module__.startswith("bestarm")}
+    for base in ours:
+        if "start" in vars(base):
+            count(base, "start", "games")
+        if "play" in vars(base):
+            count(base, "play", "plays")
     try:
         yield seen
     finally:

@@ -243,8 +243,8 @@ def graded(gap: float, own: float, n_arms: int) -> TableArms:
 
 def instances() -> list[Planned]:
     """From easy to hopeless for 50 items; several where only a lucky pilot looks easy."""
-    leads = ((0.2, 0.094, 2), (0.2, 0.177, 2), (0.2, 0.14, 5), (0.2, 0.2, 5), (0.2, 0.2, 10), (0.2, 0.14, 20))
-    leads += ((0.2, 0.35, 3), (0.02, 0.14, 5))
+    of_two, of_more = [(0.2, 0.094, 2), (0.2, 0.177, 2)], [(0.2, 0.14, 5), (0.2, 0.2, 5), (0.2, 0.2, 10)]
+    leads = [*of_two, *of_more, (0.2, 0.14, 20), (0.2, 0.35, 3), (0.02, 0.14, 5)]
     four = [0.7, 0.6, 0.5, 0.4]
     return [
         *(Planned(f"Gaussian, {n} arms by {gap}, own noise {own}", spread(gap, own, n)) for gap, own, n in leads),
