@@ -7,7 +7,7 @@ import fractions
 import itertools
 import pathlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,57 +35,59 @@ NUMBERS: tuple[Any, ...] = (
     np.longdouble("1e4000"), np.bool_(True), np.complex128(1), np.datetime64("NaT"), np.datetime64("2020-01-01"),
     np.timedelta64(5, "s"), np.str_("x"), np.bytes_(b"x"), datetime.date(2020, 1, 1), datetime.timedelta(days=1),
 )  # fmt: skip
+PAGE = 4096  # bytes that SQLite writes together
+REPLACED = (
+    *(
+        (old, new)
+        for old in (b"\n", b",", b".", b"0", b'"', b"1")
+        for new in (b"", b"\0", b"e", b"\r", b",", b'"', b"9")
+    ),
+    *((b"arm", b"\0\0\0"), (b"CREATE", b"create"), (b"INTEGER", b"BLOB   "), (b"1", b"\xff")),
+)
 BIG = 1000  # whole numbers above this can mean honest work
 
 
 class Hostile:
-    """An object of which everything fails, or some of it."""
+    """An object of which everything fails, or some of it: the parts are names of special methods."""
 
     def __init__(self, parts: tuple[str, ...]) -> None:
         self.parts = parts
 
-    def _do(self, part: str, otherwise: Any) -> Any:
+
+def _item(key: Any) -> Any:
+    if isinstance(key, int) and not 0 <= key < 3:
+        raise IndexError(key)
+    return key
+
+
+# What the special methods of a hostile object give where they do not fail.
+USUAL: dict[str, Callable[..., Any]] = {
+    "repr": lambda: "<hostile>",
+    "str": lambda: "hostile",
+    "eq": lambda other: False,
+    "hash": lambda: 7,
+    "bool": lambda: True,
+    "len": lambda: 3,
+    "iter": lambda: iter((1, 2, 3)),
+    "getitem": _item,
+    "float": lambda: 0.5,
+    "index": lambda: 3,
+    "call": lambda *_, **__: 0.5,
+}
+PARTS = tuple(USUAL)
+
+
+def _method(part: str) -> Callable[..., Any]:
+    def method(self: Hostile, *given: Any, **named: Any) -> Any:
         if part in self.parts:
             raise OwnError(f"own {part}")
-        return otherwise
+        return USUAL[part](*given, **named)
 
-    def __repr__(self) -> str:
-        return str(self._do("repr", "<hostile>"))
-
-    def __str__(self) -> str:
-        return str(self._do("str", "hostile"))
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self._do("eq", self is other))
-
-    def __hash__(self) -> int:
-        return int(self._do("hash", 7))
-
-    def __bool__(self) -> bool:
-        return bool(self._do("bool", True))
-
-    def __len__(self) -> int:
-        return int(self._do("len", 3))
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._do("iter", (1, 2, 3)))
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, int) and not 0 <= key < 3:
-            raise IndexError(key)
-        return self._do("getitem", key)
-
-    def __float__(self) -> float:
-        return float(self._do("float", 0.5))
-
-    def __index__(self) -> int:
-        return int(self._do("index", 3))
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        return self._do("call", 0.5)
+    return method
 
 
-PARTS = ("repr", "str", "eq", "hash", "bool", "len", "iter", "getitem", "float", "index", "call")
+for _part in PARTS:
+    setattr(Hostile, f"__{_part}__", _method(_part))
 
 
 class Liar(list[Any]):
@@ -191,6 +193,32 @@ THINGS: tuple[Any, ...] = (
     lambda luck: {key(luck, False): text(luck) for _ in range(2)},
     lambda luck: [Hostile(("eq", "hash")), Hostile(("str",))],
 )  # fmt: skip
+
+
+def mutated(data: bytes, luck: random.Random, times: int) -> bytes:
+    """Bytes flipped, cut, moved, doubled, zeroed or put in, so many times; pages are moved as a whole."""
+    for _ in range(times):
+        if not data:
+            return data
+        at, size = luck.randrange(len(data)), luck.choice((1, 1, 2, 16, 40, 512, PAGE))
+        other = luck.randrange(len(data)) // size * size
+        old, new = luck.choice(REPLACED)
+        change = luck.choice(
+            (
+                lambda: data[:at],  # noqa: B023
+                lambda: data[at:] + data[:at],  # noqa: B023
+                lambda: data[:at] + bytes([data[at] ^ (1 << luck.randrange(8))]) + data[at + 1 :],  # noqa: B023
+                lambda: data[: at % 100] + luck.randbytes(2) + data[at % 100 + 2 :],  # noqa: B023
+                lambda: data[:at] + luck.randbytes(size) + data[at + size :],  # noqa: B023
+                lambda: data[:at] + bytes(size) + data[at + size :],  # noqa: B023
+                lambda: data[:other] + data[at // size * size :][:size] + data[other + size :],  # noqa: B023
+                lambda: data[:at] + data[at : at + size] * luck.choice((2, 3, 50)) + data[at:],  # noqa: B023
+                lambda: data[:at] + text(luck).encode("utf-8", "surrogatepass") + data[at:],  # noqa: B023
+                lambda: data.replace(old, new, luck.choice((1, 3, -1))),  # noqa: B023
+            )
+        )
+        data = change()[:2_000_000]
+    return data
 
 
 def value(luck: random.Random, big: bool = True) -> Any:

@@ -9,11 +9,12 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from multiprocessing import connection, get_context
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,15 @@ import numpy as np
 
 import bestarm
 from attacks.judging import Fault, pattern
-from attacks.memory import Peak
 from bestarm.algorithms import LUCB, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import Betting, Portfolio
 
 HANG = 10.0  # seconds that a case may take, unless its kind says otherwise
 DEAD = 12.0  # so many seconds later the worker is killed: it is stuck where Python handles no signals
+READY = 300.0  # seconds for a worker to prepare its cases, which may compile kernels
 MEMORY = 1 << 30  # bytes that a case may add
 ADDRESSES = 6 << 30  # bytes of address space: compiled code and libraries map a lot
-CHUNK = 100  # cases that a worker takes at a time
-LIFE = 20_000  # cases of one worker: memory that libraries keep is then given back
+CHUNK = 5_000  # cases of one worker: memory that libraries keep is then given back
 
 SOME = (
     PairwiseBAI(0.1),
@@ -72,21 +72,34 @@ class Found:
 
 
 @dataclass
+class Ran:
+    """One case: what came of it, its seconds, and the bytes by which it raised the largest memory of the process."""
+
+    came: str | Found
+    seconds: float = 0.0
+    memory: int = 0
+
+
+@dataclass
 class Tally:
     """What came of the cases of one kind."""
 
     kind: str
-    n_cases: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
     slowest: tuple[float, int] = (0.0, -1)  # seconds, case
     largest: tuple[int, int] = (0, -1)  # bytes, case
     seconds: float = 0.0
-    rest: tuple[int, int] | None = None  # cases that a worker left to another one
+
+    def count(self, number: int, ran: Ran) -> None:
+        """Take in one case."""
+        self.slowest = max(self.slowest, (ran.seconds, number))
+        self.largest = max(self.largest, (ran.memory, number))
+        self.outcomes["fault" if isinstance(ran.came, Found) else ran.came] += 1
+        self.found += [ran.came] if isinstance(ran.came, Found) else []
 
     def add(self, other: "Tally") -> None:
         """Take in what another worker found."""
-        self.n_cases += other.n_cases
         self.outcomes += other.outcomes
         self.found += other.found
         self.slowest = max(self.slowest, other.slowest)
@@ -94,16 +107,12 @@ class Tally:
 
     def __str__(self) -> str:
         came = ", ".join(f"{name} {n:,}" for name, n in self.outcomes.most_common(8))
+        n_cases = self.outcomes.total()
         return (
-            f"{self.kind}: {self.n_cases:,} cases, {len(self.found):,} faults; slowest {self.slowest[0]:.1f} s "
+            f"{self.kind}: {n_cases:,} cases, {len(self.found):,} faults; slowest {self.slowest[0]:.1f} s "
             f"(case {self.slowest[1]}), largest {self.largest[0] / 2**20:,.0f} MB (case {self.largest[1]}), "
-            f"{self.n_cases / max(self.seconds, 1e-9):,.0f} a second ({came})"
+            f"{n_cases / max(self.seconds, 1e-9):,.0f} a second ({came})"
         )
-
-
-def luck_of(kind: str, seed: int, case: int) -> random.Random:
-    """The random numbers of a case, which are its own."""
-    return random.Random(f"{kind} {seed} {case}")  # noqa: S311 - no secrets here
 
 
 def prepared(kind: str, folder: Path) -> Case:
@@ -117,56 +126,66 @@ def said_by(kind: str, name: str, otherwise: Any) -> Any:
     return getattr(import_module(f"attacks.{kind}"), name, otherwise)
 
 
-def run_case(case: Case, kind: str, seed: int, number: int, peak: Peak) -> tuple[str | Found, float, int]:
-    """One case: what came of it, the seconds, the memory."""
+def largest_memory() -> int:
+    """The largest resident memory of this process so far, in bytes."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024
+
+
+def run_case(case: Case, kind: str, seed: int, number: int) -> Ran:
+    """One case, with random numbers of its own."""
     given: list[str] = []
-    patience = said_by(kind, "PATIENCE", HANG)
-    peak.begin()
-    begun = time.perf_counter()
-    signal.setitimer(signal.ITIMER_REAL, patience)
     came: str | Found
+    patience = said_by(kind, "PATIENCE", HANG)
+    luck = random.Random(f"{kind} {seed} {number}")  # noqa: S311 - no secrets here
+    before, begun = largest_memory(), time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, patience)
     try:
-        came = case(luck_of(kind, seed, number), given.append)
-    except TooLongError:
-        came = _found(kind, seed, number, f"took longer than {patience:g} seconds", given)
-    except Fault as fault:
-        came = _found(kind, seed, number, str(fault), given)
+        came = case(luck, given.append)
+        if (grown := largest_memory() - before) > MEMORY:
+            raise Fault(f"took {grown / 2**30:.1f} GB of memory")
     except BaseException as error:
-        came = _found(kind, seed, number, f"{type(error).__name__} escapes: {_said(error)}", given)
+        where = "".join(traceback.format_exc())[-3000:]
+        came = Found(kind, seed, number, _wrong(error, patience), "; ".join(given)[:2000], where)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-    seconds, grown = time.perf_counter() - begun, peak.grown()
-    if grown > MEMORY and isinstance(came, str):
-        came = _found(kind, seed, number, f"took {grown / 2**30:.1f} GB of memory", given)
-    return came, seconds, grown
+    return Ran(came, time.perf_counter() - begun, largest_memory() - before)
 
 
-def _said(error: BaseException) -> str:
+def _wrong(error: BaseException, patience: float) -> str:
+    """What the end of a case says."""
+    if isinstance(error, TooLongError):
+        return f"took longer than {patience:g} seconds"
+    if isinstance(error, Fault):
+        return str(error)
     try:
-        return str(error)[:300]
+        return f"{type(error).__name__} escapes: {str(error)[:300]}"
     except Exception as worse:
-        return f"(its text fails: {type(worse).__name__})"
-
-
-def _found(kind: str, seed: int, number: int, what: str, given: list[str]) -> Found:
-    lines = traceback.format_exc().splitlines()
-    return Found(kind, seed, number, what, "; ".join(given)[:2000], "\n".join(lines[-30:])[-3000:])
+        return f"{type(error).__name__} escapes (its text fails: {type(worse).__name__})"
 
 
 def limit_this_process() -> None:
-    """No more memory than a bad input may take."""
+    """No more memory than a bad input may take, and a case that takes too long is interrupted."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    watch_the_clock()
 
 
 def watch_the_clock() -> None:
-    """A case that takes too long is interrupted."""
+    """Let a timer that runs out raise `TooLongError`."""
 
     def too_long(*_: object) -> None:
         raise TooLongError
 
     signal.signal(signal.SIGALRM, too_long)
+
+
+def wait_for_nothing() -> None:
+    """Let nobody wait before an evaluation is tried again."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("bestarm.") and hasattr(module, "FIRST_PAUSE"):
+            module.FIRST_PAUSE = 0.0  # type: ignore[attr-defined]
 
 
 def warm_up(case: Case, n: int) -> None:
@@ -180,126 +199,76 @@ def warm_up(case: Case, n: int) -> None:
     str(bestarm.race_table(scores, criterion="wins"))
     watch_the_clock()
     for k in range(n):
-        signal.setitimer(signal.ITIMER_REAL, 5.0)
-        try:
-            case(random.Random(f"warm {k}"), lambda _: None)  # noqa: S311 - no secrets here
-        except BaseException:  # noqa: S112 - it is looked at when it comes as a case
-            continue
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        run_case(case, "pool", 0, k)  # what is wrong is looked at when it comes as a case
 
 
-def _work(kind: str, seed: int, folder: str, pipe: Any, current: Any) -> None:
-    """A worker: takes ranges of cases, gives tallies."""
+def _work(kind: str, seed: int, start: int, stop: int, folder: str, pipe: Any) -> None:
+    """A worker: sends a word when it is ready, then what came of each case."""
     os.chdir(folder)
     with open("worker.log", "wb") as log:  # noqa: PTH123 - what libraries print is for nobody
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     case = prepared(kind, Path(folder))
-    watch_the_clock()
     limit_this_process()
-    peak = Peak()
-    pipe.send(Tally(kind))
-    while (work := pipe.recv()) is not None:
-        tally = Tally(kind)
-        for number in range(*work):
-            current[0], current[1] = float(number), time.monotonic()
-            came, seconds, grown = run_case(case, kind, seed, number, peak)
-            tally.n_cases += 1
-            tally.slowest, tally.largest = max(tally.slowest, (seconds, number)), max(tally.largest, (grown, number))
-            tally.outcomes["fault" if isinstance(came, Found) else came] += 1
-            tally.found += [came] if isinstance(came, Found) else []
-            if seconds > said_by(kind, "PATIENCE", HANG):  # what was interrupted may be half done: another one goes on
-                tally.rest = (number + 1, work[1])
-                break
-        current[0] = -1.0
-        pipe.send(tally)
-        if tally.rest is not None:
-            return
+    pipe.send("ready")
+    for number in range(start, stop):
+        pipe.send(run_case(case, kind, seed, number))
 
 
-class Worker:
-    """A process that runs cases, and what it is at."""
+def run_range(kind: str, seed: int, start: int, stop: int) -> Tally:
+    """Run cases one after the other in a process of their own, and in another one after a case that was the last."""
+    tally, patience = Tally(kind), said_by(kind, "PATIENCE", HANG)
+    where = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a private folder in memory
+    while start < stop:
+        with tempfile.TemporaryDirectory(prefix="faults-", dir=where, ignore_cleanup_errors=True) as folder:
+            pipe, other = get_context("spawn").Pipe(duplex=False)
+            worker = get_context("spawn").Process(target=_work, args=(kind, seed, start, stop, folder, other))
+            worker.start()
+            other.close()
+            try:
+                if not (pipe.poll(READY) and pipe.recv() == "ready"):
+                    raise RuntimeError(f"the cases of {kind} cannot be prepared: see --only {start}")
+                over = False
+                while start < stop and not over:
+                    ran = _received(pipe, patience + DEAD)
+                    if ran is None:
+                        ran = Ran(Found(kind, seed, start, f"the process {_fate(worker)}", ""))
+                        over = True
+                    tally.count(start, ran)
+                    start += 1
+                    over = over or ran.seconds > patience  # what was interrupted may be half done
+            finally:
+                worker.kill()
+                worker.join()
+                pipe.close()
+    return tally
 
-    def __init__(self, kind: str, seed: int) -> None:
-        where = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a private folder in memory
-        self.folder = tempfile.TemporaryDirectory(prefix="faults-", dir=where, ignore_cleanup_errors=True)
-        context = get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self.current = context.Array("d", [-1.0, time.monotonic()])
-        arguments = (kind, seed, self.folder.name, other, self.current)
-        self.process = context.Process(target=_work, args=arguments)
-        self.process.start()
-        other.close()
-        self.work: tuple[int, int] | None = None
-        self.done = 0
-        self.patience = said_by(kind, "PATIENCE", HANG) + DEAD
 
-    def give(self, work: tuple[int, int] | None) -> None:
-        """Cases to run next."""
-        self.work = work
-        self.current[1] = time.monotonic()
-        self.pipe.send(work)
+def _received(pipe: Any, seconds: float) -> Ran | None:
+    """What came of the next case; None if the worker is stuck or dead."""
+    try:
+        ran: Ran | None = pipe.recv() if pipe.poll(seconds) else None
+    except (EOFError, OSError):
+        return None
+    return ran
 
-    def stuck(self) -> bool:
-        """Whether a case runs for much too long."""
-        return bool(self.current[0] >= 0 and time.monotonic() - self.current[1] > self.patience)
 
-    def end(self) -> None:
-        """End it, whatever it does."""
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
-        self.folder.cleanup()
+def _fate(worker: Any) -> str:
+    worker.join(0.2)
+    return "was stuck and killed" if worker.exitcode is None else f"died with {worker.exitcode}"
 
 
 def attack(kind: str, n: int, seed: int, n_workers: int = 2, first: int = 0) -> Tally:
     """Run the cases of a kind on several workers."""
     total, begun = Tally(kind), time.perf_counter()
-    chunk = said_by(kind, "CHUNK", CHUNK)
-    todo = deque((start, min(start + chunk, first + n)) for start in range(first, first + n, chunk))
-    workers = [Worker(kind, seed) for _ in range(min(n_workers, len(todo)))]
-    while workers:
-        connection.wait([worker.pipe for worker in workers], timeout=1.0)
-        for worker in list(workers):
-            try:
-                if worker.pipe.poll():
-                    came = worker.pipe.recv()
-                    total.add(came)
-                    worker.done += came.n_cases
-                    worker.work = None
-                    if came.rest is not None and came.rest[0] < came.rest[1]:
-                        todo.appendleft(came.rest)
-                    if worker.done < LIFE and todo and came.rest is None:
-                        worker.give(todo.popleft())
-                        continue
-                elif not worker.stuck():
-                    continue
-            except (EOFError, OSError):
-                pass  # it died
-            if worker.work is not None:
-                todo.extendleft(reversed(_of_the_dead(worker, total, seed)))
-            worker.end()
-            workers.remove(worker)
-            if todo:
-                workers.append(Worker(kind, seed))
-        if sys.stderr.isatty():
-            rate = total.n_cases / (time.perf_counter() - begun)
-            sys.stderr.write(f"\r{kind} {total.n_cases:,} of {n:,}, {len(total.found)} faults, {rate:,.0f}/s ")
+    chunk = min(said_by(kind, "CHUNK", CHUNK), -(-n // n_workers))
+    starts = range(first, first + n, chunk)
+    with ThreadPoolExecutor(n_workers) as pool:
+        ends = [min(start + chunk, first + n) for start in starts]
+        for part in pool.map(lambda start, stop: run_range(kind, seed, start, stop), starts, ends):
+            total.add(part)
     total.seconds = time.perf_counter() - begun
     return total
-
-
-def _of_the_dead(worker: Worker, total: Tally, seed: int) -> list[tuple[int, int]]:
-    """Record the case that killed a worker; the other cases of its range, to be run again."""
-    start, stop = worker.work or (0, 0)
-    case = int(worker.current[0])
-    if not start <= case < stop:
-        raise RuntimeError(f"a worker of {total.kind} died before its first case: see --only {start}")
-    worker.process.join(0.2)
-    how = "was stuck and killed" if worker.process.exitcode is None else f"died with {worker.process.exitcode}"
-    total.add(Tally(total.kind, 1, Counter(["fault"]), [Found(total.kind, seed, case, f"the process {how}", "")]))
-    return [part for part in ((start, case), (case + 1, stop)) if part[0] < part[1]]
 
 
 def replay(kind: str, seed: int, number: int) -> str | Found:
@@ -308,11 +277,10 @@ def replay(kind: str, seed: int, number: int) -> str | Found:
         back = Path.cwd()
         os.chdir(folder)
         case = prepared(kind, Path(folder))
-        watch_the_clock()
         limit_this_process()
         try:
-            came, seconds, grown = run_case(case, kind, seed, number, Peak())
+            ran = run_case(case, kind, seed, number)
         finally:
             os.chdir(back)
-    sys.stderr.write(f"{seconds:.2f} seconds, {grown / 2**20:.0f} MB\n")
-    return came
+    sys.stderr.write(f"{ran.seconds:.2f} seconds, {ran.memory / 2**20:.0f} MB\n")
+    return ran.came

@@ -1,4 +1,4 @@
-"""Damage to saved races: to their bytes, and to what SQL can change in them."""
+"""Damage to saved races by what SQL can change in them."""
 
 import json
 import random
@@ -15,7 +15,6 @@ COLUMNS = {
     "scores": ("round", "arm", "score", "failure"),
     "eliminations": ("arm", "round", "by", "margin", "weights"),
 }
-PAGE = 4096
 JSON_VALUES: tuple[str, ...] = (
     "null", "true", "0", "1", "-1", "2", "3", "5", "0.5", "0.05", "1e308", "-1e308", "1e-320", "1e999", "NaN", "Infinity", "10000000000000000000000", '""', '"x"', "[]", "{}",
     "[0, 1]", "[1, 0]", "[null, 1]", "[1e308, 1e309]", '["a", "b"]', "[1, 1, 1]", '{"type": "PairwiseBAI"}', '{"type": "LUCB", "delta": 0.05, "variances": 0.01}',
@@ -27,61 +26,18 @@ JSON_VALUES: tuple[str, ...] = (
 )  # fmt: skip
 
 
-def damaged_bytes(data: bytes, luck: random.Random) -> bytes:
-    """Bytes of a file flipped, cut, swapped, doubled, zeroed."""
-    for _ in range(luck.choice((1, 1, 1, 2, 4))):
-        if not data:
-            return data
-        kind, at = luck.randrange(9), luck.randrange(len(data))
-        pages = max(1, len(data) // PAGE)
-        one, two = PAGE * luck.randrange(pages), PAGE * luck.randrange(pages)
-        if kind == 0:
-            data = data[:at]
-        elif kind == 1:
-            data = _with(data, at, bytes([data[at] ^ (1 << luck.randrange(8))]))
-        elif kind == 2:
-            data = _with(data, luck.randrange(min(100, len(data))), luck.randbytes(luck.choice((1, 1, 2, 4))))
-        elif kind == 3:
-            first, second = data[one : one + PAGE], data[two : two + PAGE]
-            data = _with(_with(data, one, second), two, first)
-        elif kind == 4:
-            data = _with(data, one, data[two : two + PAGE])
-        elif kind == 5:
-            data = _with(data, at // 512 * 512, bytes(luck.choice((1, 16, 512, PAGE))))
-        elif kind == 6:
-            data += luck.randbytes(luck.choice((1, 100, PAGE)))
-        elif kind == 7:
-            data = _with(data, at, luck.randbytes(luck.choice((1, 2, 8, 100))))
-        else:
-            old, new = luck.choice(
-                ((b"0", b"9"), (b"arm", b"\0\0\0"), (b"CREATE", b"create"), (b"INTEGER", b"BLOB   "), (b"1", b"\xff"))
-            )
-            data = data.replace(old, new, luck.choice((1, 3, -1)))
-    return data
+WHOLE = (0, 1, 2, 3, -1, 5, 100, 2**31, 2**63 - 1, -(2**63), 100_000_000, 10**15)
+REAL = (0.0, 0.5, -0.0, 1.5, 1e308, -1e308, 1e154, 5e-324, float("inf"), float("-inf"), float("nan"))
+BLOBS = (b"", b"\0", b"\xff\xfe", b"x" * 10_000, b"0.5")
+PARTS: tuple[Any, ...] = (None, True, 0, 1, -1, 0.5, 1e308, 10**9, "x", "", [], {}, [1, 2], {"type": "x"}, "Betting", 10**30, [[]], "1")  # fmt: skip
 
 
-def _with(data: bytes, at: int, part: bytes) -> bytes:
-    return (data[:at] + part + data[at + len(part) :])[: max(len(data), 1)]
-
-
-def cell(luck: random.Random) -> Any:  # noqa: PLR0911 - a kind of value each
+def cell(luck: random.Random) -> Any:
     """A value that SQLite can hold."""
-    kind = luck.randrange(8)
-    if kind == 0:
-        return None
-    if kind == 1:
-        return luck.choice((0, 1, 2, 3, -1, 5, 100, 2**31, 2**63 - 1, -(2**63), 100_000_000, 10**15))
-    if kind == 2:
-        return luck.choice(
-            (0.0, 0.5, -0.0, 1.5, 1e308, -1e308, 1e154, 5e-324, float("inf"), float("-inf"), float("nan"))
-        )
-    if kind == 3:
-        return luck.choice((b"", b"\0", b"\xff\xfe", b"x" * 10_000, b"0.5"))
-    if kind == 4:
-        return luck.choice(JSON_VALUES)
-    if kind == 5:
-        return "long text " * luck.choice((1, 100, 10_000))
-    return bad_values.text(luck).encode("utf-8", "replace").decode()
+    text = bad_values.text(luck).encode("utf-8", "replace").decode()
+    long = "long text " * luck.choice((1, 100, 10_000))
+    of_a_kind = luck.choice(((None,), WHOLE, REAL, BLOBS, JSON_VALUES, (long,), (text,), (text,)))
+    return luck.choice(of_a_kind)
 
 
 def damaged_by_sql(connection: sqlite3.Connection, luck: random.Random) -> str:
@@ -127,9 +83,7 @@ def _changed(value: Any, luck: random.Random) -> Any:
     if isinstance(value, list) and value and luck.random() < 0.7:
         at = luck.randrange(len(value))
         return [*value[:at], _changed(value[at], luck), *value[at + 1 :]]
-    return luck.choice(
-        (None, True, 0, 1, -1, 0.5, 1e308, 10**9, "x", "", [], {}, [1, 2], {"type": "x"}, "Betting", 10**30, [[]], "1")
-    )
+    return luck.choice(PARTS)
 
 
 def _insert_row(connection: sqlite3.Connection, luck: random.Random) -> str:
@@ -150,15 +104,8 @@ def _far_round(connection: sqlite3.Connection, luck: random.Random) -> str:
 def _delete_rows(connection: sqlite3.Connection, luck: random.Random) -> str:
     table = luck.choice(list(COLUMNS))
     key = COLUMNS[table][0]
-    some = luck.choice(
-        (
-            "1",
-            f"{key} % 2 = 0",
-            f"{key} > 3",
-            f"{key} = (SELECT max({key}) FROM {table})",
-            f"{key} = (SELECT min({key}) FROM {table})",
-        )
-    )
+    ends = (f"{key} = (SELECT {end}({key}) FROM {table})" for end in ("min", "max"))
+    some = luck.choice(("1", f"{key} % 2 = 0", f"{key} > 3", *ends))
     connection.execute(f"DELETE FROM {table} WHERE {some}")
     return f"delete from {table} where {some}"
 
@@ -208,15 +155,6 @@ SCHEMA_CHANGES = (
     "ALTER TABLE {table} RENAME TO old; CREATE TABLE {table} ({columns} COLLATE NOCASE CHECK (1)); INSERT INTO {table} SELECT * FROM old, old AS o LIMIT 50",
 )  # fmt: skip
 STATEMENTS: tuple[Callable[[sqlite3.Connection, random.Random], str], ...] = (
-    _change_cell,
-    _change_cell,
-    _change_cell,
-    _change_setting,
-    _change_setting,
-    _change_setting,
-    _insert_row,
-    _far_round,
-    _delete_rows,
-    _change_schema,
-    _change_schema,
+    *(_change_cell, _change_cell, _change_cell, _change_setting, _change_setting, _change_setting),
+    *(_insert_row, _far_round, _delete_rows, _change_schema, _change_schema),
 )

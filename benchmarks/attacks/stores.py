@@ -6,16 +6,15 @@ import sqlite3
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing, redirect_stderr, redirect_stdout
-from io import StringIO
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import bestarm
-from attacks import store_damage
+from attacks import bad_values, store_damage
 from attacks.judging import REFUSALS, Fault, judge
-from attacks.lines import command
+from attacks.lines import called
 from attacks.pool import Case
 from attacks.watching import Watch
 from bestarm.comparisons import Portfolio
@@ -24,6 +23,7 @@ Note = Callable[[str], None]
 LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
 EXIT_CODES = (0, 2, 3)
 LONGEST_CHANGE = 1_000  # times 10,000 steps of SQLite
+UNCHECKED = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON"
 FAILED = 4  # of a race in which too much failed
 
 
@@ -96,12 +96,7 @@ def taken(path: Path) -> dict[str, bytes]:
 
 def quietly(words: list[str]) -> int:
     """A command in this process: its exit code."""
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-        try:
-            command(words, prog_name="bestarm")
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else 0
-    return 0
+    return called(words)[0]
 
 
 def prepare(folder: Path) -> Case:
@@ -131,7 +126,7 @@ def prepare(folder: Path) -> Case:
         files = dict(made[name])
         if luck.random() < 0.5:
             ending = luck.choice(list(files))
-            files[ending] = store_damage.damaged_bytes(files[ending], luck)
+            files[ending] = bad_values.mutated(files[ending], luck, luck.choice((1, 1, 1, 2, 4)))
             write(place, files)
         else:
             write(place, files)
@@ -166,28 +161,14 @@ def content(place: Path) -> dict[str, bytes]:
 
 
 def differing(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
-    """Which files are not as they were, and where they differ first."""
-    places = []
-    for name in sorted(before.keys() | after.keys()):
-        one, two = before.get(name), after.get(name)
-        if one is None or two is None:
-            places.append(f"{name} {'is new' if one is None else 'is gone'}")
-        elif one != two:
-            first = next((k for k in range(min(len(one), len(two))) if one[k] != two[k]), min(len(one), len(two)))
-            places.append(f"{name} from byte {first}")
-    return places
+    """Which files are not as they were."""
+    return [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
 
 
 def sql(path: Path, luck: random.Random, note: Note) -> None:
     """Some changes by SQL, as far as SQLite takes them."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for statement in (
-            "journal_mode = DELETE",
-            "synchronous = OFF",
-            "foreign_keys = OFF",
-            "ignore_check_constraints = ON",
-        ):
-            connection.execute(f"PRAGMA {statement}")
+        connection.executescript(UNCHECKED)
         steps = count()  # a view that never ends would keep this attack itself
         connection.set_progress_handler(lambda: next(steps) > LONGEST_CHANGE, 10_000)
         for _ in range(luck.choice((1, 1, 1, 2, 4))):
@@ -204,9 +185,8 @@ def sql(path: Path, luck: random.Random, note: Note) -> None:
 def look(path: Path, luck: random.Random, note: Note, page: Path) -> str:
     """Show a file in all ways: as a result in Python, or by a command."""
     if luck.random() < 0.15:
-        words = luck.choice(
-            (["show", str(path)], ["show", str(path), "--json"], ["report", str(path), "-o", str(page)])
-        )
+        words = [luck.choice(("show", "report")), str(path), *luck.choice(([], ["--json"]))]
+        words += ["-o", str(page)] if words[0] == "report" else []
         note(words[0])
         code = quietly(words)
         if code not in EXIT_CODES and not (code == FAILED and broke_down(path)):
@@ -228,23 +208,19 @@ def broke_down(path: Path) -> bool:
 
 
 def parts(result: bestarm.RaceResult[Any], luck: random.Random, page: Path) -> Iterator[str]:
-    """Everything that a result says, each named before it is asked for."""
-    if luck.random() < 0.5:
-        yield "str"
-        str(result)
-    if luck.random() < 0.5:
-        yield "json"
-        result.to_json()
-    if luck.random() < 0.5:
-        yield "values"
-        _ = result.regret_bound, result.saved, result.failures, result.disqualified, result.eliminations, repr(result)
-        _ = result.for_population, result.records, result.scores, result.items
-    if luck.random() < 0.3:
-        yield "intervals"
-        _ = result.intervals, result.lead(result.arms[0], result.arms[1])
-    if luck.random() < 0.02:
-        yield "page"
-        result.to_html(page)
+    """Some of what a result says, each named before it is asked for."""
+    attributes = ["regret_bound", "saved", "failures", "disqualified", "eliminations", "for_population", "records", "scores", "items"]
+    asked: dict[str, tuple[float, Callable[[], object]]] = {
+        "str": (0.5, lambda: str(result)),
+        "json": (0.5, result.to_json),
+        "values": (0.5, lambda: [repr(result), *(getattr(result, name) for name in attributes)]),
+        "intervals": (0.3, lambda: (result.intervals, result.lead(result.arms[0], result.arms[1]))),
+        "page": (0.02, lambda: result.to_html(page)),
+    }
+    for name, (often, ask) in asked.items():
+        if luck.random() < often:
+            yield name
+            ask()
 
 
 def open_again(name: str, path: Path, note: Note) -> str:

@@ -33,6 +33,8 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "max_evaluations": (0, 5, 50, None),
     "seed": (0, 1, 2**64),
 }
+NO_RECORDS = ("[" * 100_000, '{"a":' * 50_000, "{", "nul", "NaN", '{"a": 1, "a": 2}', "9" * 5000, '"\\ud800"')
+METADATA = (b"", b"{}", b"[]", b"null", b"{", b"[" * 50_000, b'{"index_columns": 5}', b'{"index_columns": ["a"]}', b'{"index_columns": [{}]}', b"\xff")  # fmt: skip
 
 
 def prepare(folder: Path) -> Case:
@@ -78,7 +80,7 @@ def delimited(luck: random.Random, folder: Path, note: Note) -> str:
     )
     encoding = luck.choice((*["utf-8"] * 9, "utf-8-sig", "utf-16", "latin-1", "utf-32-le"))
     data = text.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace")
-    return read(luck, folder, ending, mutated(data, luck), note)
+    return read(luck, folder, ending, damaged(data, luck), note)
 
 
 def quoted(cell: Any, quote: str, luck: random.Random) -> str:
@@ -102,15 +104,10 @@ def json_lines(luck: random.Random, folder: Path, note: Note) -> str:
             record = luck.choice(([], {}, None, 5, "x", row, [record], {"a": record}))
         lines.append(json_text(record))
         if luck.random() < 0.05:
-            lines.append(
-                luck.choice(
-                    ("[" * 100_000, '{"a":' * 50_000, "{", "nul", "NaN", '{"a": 1, "a": 2}', "9" * 5000, '"\\ud800"')
-                )
-            )
+            lines.append(luck.choice(NO_RECORDS))
     text = luck.choice(("\n", "\n", "\n", "\r\n", "\r", ",", "")).join(lines)
-    return read(
-        luck, folder, luck.choice((".jsonl", ".ndjson")), mutated(text.encode("utf-8", "surrogatepass"), luck), note
-    )
+    data = damaged(text.encode("utf-8", "surrogatepass"), luck)
+    return read(luck, folder, luck.choice((".jsonl", ".ndjson")), data, note)
 
 
 def json_text(record: Any) -> str:
@@ -126,22 +123,7 @@ def parquet_file(luck: random.Random, folder: Path, note: Note) -> str:
     header, rows = table(luck)
     names = [str(name).encode("utf-8", "replace").decode() for name in header]
     columns = [arrow_column([row[k] for row in rows], luck) for k in range(len(names))]
-    meta = {
-        b"pandas": luck.choice(
-            (
-                b"",
-                b"{}",
-                b"[]",
-                b"null",
-                b"{",
-                b"[" * 50_000,
-                b'{"index_columns": 5}',
-                b'{"index_columns": ["a"]}',
-                b'{"index_columns": [{}]}',
-                b"\xff",
-            )
-        )
-    }
+    meta = {b"pandas": luck.choice(METADATA)}
     made = pa.table(columns, names=names).replace_schema_metadata(meta if luck.random() < 0.3 else None)
     buffer = io.BytesIO()
     try:
@@ -149,7 +131,7 @@ def parquet_file(luck: random.Random, folder: Path, note: Note) -> str:
     except (pa.ArrowException, ValueError):
         return "cannot be written"
     data = buffer.getvalue()
-    return read(luck, folder, ".parquet", mutated(data, luck) if luck.random() < 0.6 else data, note)
+    return read(luck, folder, ".parquet", damaged(data, luck) if luck.random() < 0.6 else data, note)
 
 
 def arrow_column(cells: list[Any], luck: random.Random) -> Any:
@@ -218,29 +200,9 @@ FRAMES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def mutated(data: bytes, luck: random.Random) -> bytes:
-    """Bytes changed, cut, doubled or put in, or left as they are."""
-    for _ in range(luck.choice((0, 0, 0, 1, 1, 2, 5))):
-        at = luck.randrange(len(data) + 1)
-        kind = luck.randrange(6)
-        if kind == 0:
-            data = data[:at]
-        elif kind == 1:
-            data = data[:at] + bytes([luck.randrange(256)]) + data[at + 1 :]
-        elif kind == 2:
-            data = data[:at] + bad_values.text(luck).encode("utf-8", "surrogatepass") + data[at:]
-        elif kind == 3:
-            data = data[:at] + data[at : at + 40] * luck.choice((2, 3, 50)) + data[at:]
-        elif kind == 4:
-            data = data[at:] + data[:at]
-        else:
-            data = data.replace(
-                luck.choice((b"\n", b",", b".", b"0", b'"', b"1")),
-                luck.choice((b"", b"\0", b"e", b"\r", b",", b'"')),
-                luck.choice((1, -1)),
-            )
-        data = data[:2_000_000]
-    return data
+def damaged(data: bytes, luck: random.Random) -> bytes:
+    """The bytes of a file, half of the time changed in some places."""
+    return bad_values.mutated(data, luck, luck.choice((0, 0, 0, 1, 1, 2, 5)))
 
 
 def read(luck: random.Random, folder: Path, ending: str, data: bytes, note: Note) -> str:

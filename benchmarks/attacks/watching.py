@@ -27,14 +27,11 @@ class Watch:
     def _hook(self, event: str, details: tuple[Any, ...]) -> None:
         if not self.on:
             return
-        if event in RUNS or event in CONTACTS or event in LOADS:
+        runs = event in RUNS or event in CONTACTS or event in LOADS
+        imports = event == "import" and str(details[0]).partition(".")[0] not in self.known
+        writes = event == "open" and isinstance(details[2], int) and bool(details[2] & WRITES)
+        if runs or imports or ((event in CHANGES or writes) and not self._mine(details[0])):
             self.seen.append(f"{event} {str(details[:2])[:100]}")
-        elif event == "import" and str(details[0]).partition(".")[0] not in self.known:
-            self.seen.append(f"import {details[0]}")
-        elif event in CHANGES and not self._mine(details[0]):
-            self.seen.append(f"{event} {details[0]}")
-        elif event == "open" and isinstance(details[2], int) and details[2] & WRITES and not self._mine(details[0]):
-            self.seen.append(f"open for writing {details[0]}")
 
     def _mine(self, path: Any) -> bool:
         if isinstance(path, int) or path is None:
