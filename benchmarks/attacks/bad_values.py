@@ -203,21 +203,19 @@ def mutated(data: bytes, luck: random.Random, times: int) -> bytes:
         at, size = luck.randrange(len(data)), luck.choice((1, 1, 2, 16, 40, 512, PAGE))
         other = luck.randrange(len(data)) // size * size
         old, new = luck.choice(REPLACED)
-        change = luck.choice(
-            (
-                lambda: data[:at],  # noqa: B023
-                lambda: data[at:] + data[:at],  # noqa: B023
-                lambda: data[:at] + bytes([data[at] ^ (1 << luck.randrange(8))]) + data[at + 1 :],  # noqa: B023
-                lambda: data[: at % 100] + luck.randbytes(2) + data[at % 100 + 2 :],  # noqa: B023
-                lambda: data[:at] + luck.randbytes(size) + data[at + size :],  # noqa: B023
-                lambda: data[:at] + bytes(size) + data[at + size :],  # noqa: B023
-                lambda: data[:other] + data[at // size * size :][:size] + data[other + size :],  # noqa: B023
-                lambda: data[:at] + data[at : at + size] * luck.choice((2, 3, 50)) + data[at:],  # noqa: B023
-                lambda: data[:at] + text(luck).encode("utf-8", "surrogatepass") + data[at:],  # noqa: B023
-                lambda: data.replace(old, new, luck.choice((1, 3, -1))),  # noqa: B023
-            )
+        changes: tuple[Callable[[], bytes], ...] = (
+            lambda: data[:at],  # noqa: B023
+            lambda: data[at:] + data[:at],  # noqa: B023
+            lambda: data[:at] + bytes([data[at] ^ (1 << luck.randrange(8))]) + data[at + 1 :],  # noqa: B023
+            lambda: data[: at % 100] + luck.randbytes(2) + data[at % 100 + 2 :],  # noqa: B023
+            lambda: data[:at] + luck.randbytes(size) + data[at + size :],  # noqa: B023
+            lambda: data[:at] + bytes(size) + data[at + size :],  # noqa: B023
+            lambda: data[:other] + data[at // size * size :][:size] + data[other + size :],  # noqa: B023
+            lambda: data[:at] + data[at : at + size] * luck.choice((2, 3, 50)) + data[at:],  # noqa: B023
+            lambda: data[:at] + text(luck).encode("utf-8", "surrogatepass") + data[at:],  # noqa: B023
+            lambda: data.replace(old, new, luck.choice((1, 3, -1))),  # noqa: B023
         )
-        data = change()[:2_000_000]
+        data = luck.choice(changes)()[:2_000_000]
     return data
 
 

@@ -19,6 +19,7 @@ from attacks import bad_values
 from attacks.judging import REFUSALS, Fault, OwnError, judge
 from attacks.pool import SOME, Case, wait_for_nothing, warm_up
 from bestarm import algorithms, arms, comparisons, complexity
+from bestarm.racing import Record
 
 Note = Callable[[str], None]
 Values = dict[str, tuple[Any, ...]]
@@ -210,7 +211,7 @@ def targets(folder: Path) -> list[Target]:
         ),
         Target(
             "Record.of_rows",
-            lambda luck, **o: bestarm.racing.Record.of_rows(**o),
+            lambda luck, **o: Record.of_rows(**o),
             {"rounds": ([(1, "x", 2)], []), "scores": ([(1, 0, 0.5, None), (1, 1, 0.5, None)], []), "ahead": (1, 4)},
             {},
         ),

@@ -102,13 +102,10 @@ def completed(future: Future[Any], result: Any) -> None:
         future.set_result(result)
 
 
-KINDS = ("inline", "unwilling", "late", "submit raises", "submit breaks", "broken", "cancelled", "own exception", "wrong result", "no future", "never", "unwilling threads")  # fmt: skip
 HARMLESS = ("inline", "unwilling", "late", "unwilling threads")
+KINDS = (*HARMLESS, "submit raises", "submit breaks", "broken", "cancelled", "own exception", "wrong result", "no future", "never")  # fmt: skip
 # What an executor itself raises is passed on.
-ALLOWED: dict[str, tuple[type[BaseException], ...]] = {
-    "submit raises": (RuntimeError,),
-    "no future": (AttributeError,),
-}
+ALLOWED: dict[str, type[BaseException]] = {"submit raises": RuntimeError, "no future": AttributeError}
 
 
 class UnwillingThreads(ThreadPoolExecutor):
@@ -139,10 +136,8 @@ def prepare(folder: Path) -> Case:
                 result = run(executor, ahead, store, on_error)
         except Exception as error:
             if kind in HARMLESS:
-                raise Fault(
-                    f"{kind}: a race failed for no reason: {type(error).__name__}: {str(error)[:200]}"
-                ) from error
-            came = judge(error, (*REFUSALS, BrokenExecutor, *ALLOWED.get(kind, ())))
+                raise Fault(f"{kind}: failed for no reason: {type(error).__name__}: {str(error)[:200]}") from error
+            came = judge(error, (*REFUSALS, BrokenExecutor, ALLOWED.get(kind, BrokenExecutor)))
         else:
             came = str(result.reason)
             if result.reason != "interrupted" and outcome(result) != expected[ahead]:

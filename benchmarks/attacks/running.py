@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,17 +22,8 @@ from killing import outcome
 
 MARK = "VICTIM_MARK"  # in the environment of everything that a race starts
 HERE = Path(victim.__file__).resolve().parent
-EVALUATIONS = {
-    "sequential": 40,
-    "stream": 40,
-    "jointly": 40,
-    "disqualify": 59,
-    "lucb": 172,
-    "groups": 294,
-    "threads": 13,
-    "awaited": 12,
-    "workers": 60,
-}  # in a row
+# Evaluations in a row of races that do not have about a hundred.
+EVALUATIONS = {"sequential": 40, "stream": 40, "jointly": 40, "disqualify": 59, "lucb": 172, "groups": 294, "threads": 13, "awaited": 12, "workers": 60}  # fmt: skip
 COMPILED = 10.0  # seconds: a race that takes longer has compiled its kernels
 CONNECTED = 300.0  # seconds after which a race that should end is given up; its kernels may have to be compiled
 
@@ -136,11 +126,6 @@ class Victim:
         while self.alive():
             time.sleep(0.01)
         return len(left)
-
-    def twice(self) -> int:
-        """How many evaluations were begun more often than once."""
-        begun = Counter(line[1:] for line in self.log() if line[0] == "begin")
-        return sum(times - 1 for times in begun.values())
 
 
 def _is_zombie(pid: int) -> bool:

@@ -209,7 +209,17 @@ def broke_down(path: Path) -> bool:
 
 def parts(result: bestarm.RaceResult[Any], luck: random.Random, page: Path) -> Iterator[str]:
     """Some of what a result says, each named before it is asked for."""
-    attributes = ["regret_bound", "saved", "failures", "disqualified", "eliminations", "for_population", "records", "scores", "items"]
+    attributes = [
+        "regret_bound",
+        "saved",
+        "failures",
+        "disqualified",
+        "eliminations",
+        "for_population",
+        "records",
+        "scores",
+        "items",
+    ]
     asked: dict[str, tuple[float, Callable[[], object]]] = {
         "str": (0.5, lambda: str(result)),
         "json": (0.5, result.to_json),
