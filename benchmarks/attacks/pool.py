@@ -1,6 +1,5 @@
 """Cases run in worker processes: watched for hangs, memory and deaths, and each can be replayed alone."""
 
-import json
 import os
 import random
 import resource
@@ -9,10 +8,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import bestarm
-from attacks.judging import Fault, pattern
+from attacks.judging import Fault
 from bestarm.algorithms import LUCB, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import Betting, Portfolio
 
@@ -50,69 +48,16 @@ class TooLongError(BaseException):
 
 
 @dataclass
-class Found:
-    """A fault and what is needed to see it again."""
-
-    kind: str
-    seed: int
-    case: int
-    what: str
-    given: str
-    where: str = ""
-
-    @property
-    def pattern(self) -> str:
-        """The fault without its particulars."""
-        return pattern(self.what)
-
-    def line(self) -> str:
-        """As it is written to the file of faults."""
-        replay = f"python benchmarks/faults.py {self.kind} --seed {self.seed} --only {self.case}"
-        return json.dumps(asdict(self) | {"replay": replay}, ensure_ascii=True)
-
-
-@dataclass
 class Ran:
-    """One case: what came of it, its seconds, and the bytes by which it raised the largest memory of the process."""
+    """One case: what came of it and what it took; of a fault, what is wrong, what was given and where it happened."""
 
-    came: str | Found
+    case: int
+    came: str
     seconds: float = 0.0
-    memory: int = 0
-
-
-@dataclass
-class Tally:
-    """What came of the cases of one kind."""
-
-    kind: str
-    outcomes: Counter[str] = field(default_factory=Counter)
-    found: list[Found] = field(default_factory=list)
-    slowest: tuple[float, int] = (0.0, -1)  # seconds, case
-    largest: tuple[int, int] = (0, -1)  # bytes, case
-    seconds: float = 0.0
-
-    def count(self, number: int, ran: Ran) -> None:
-        """Take in one case."""
-        self.slowest = max(self.slowest, (ran.seconds, number))
-        self.largest = max(self.largest, (ran.memory, number))
-        self.outcomes["fault" if isinstance(ran.came, Found) else ran.came] += 1
-        self.found += [ran.came] if isinstance(ran.came, Found) else []
-
-    def add(self, other: "Tally") -> None:
-        """Take in what another worker found."""
-        self.outcomes += other.outcomes
-        self.found += other.found
-        self.slowest = max(self.slowest, other.slowest)
-        self.largest = max(self.largest, other.largest)
-
-    def __str__(self) -> str:
-        came = ", ".join(f"{name} {n:,}" for name, n in self.outcomes.most_common(8))
-        n_cases = self.outcomes.total()
-        return (
-            f"{self.kind}: {n_cases:,} cases, {len(self.found):,} faults; slowest {self.slowest[0]:.1f} s "
-            f"(case {self.slowest[1]}), largest {self.largest[0] / 2**20:,.0f} MB (case {self.largest[1]}), "
-            f"{n_cases / max(self.seconds, 1e-9):,.0f} a second ({came})"
-        )
+    memory: int = 0  # bytes by which it raised the largest memory of its process
+    fault: str | None = None
+    given: str = ""
+    where: str = ""
 
 
 def prepared(kind: str, folder: Path) -> Case:
@@ -134,22 +79,22 @@ def largest_memory() -> int:
 
 def run_case(case: Case, kind: str, seed: int, number: int) -> Ran:
     """One case, with random numbers of its own."""
-    given: list[str] = []
-    came: str | Found
+    ran, given = Ran(number, "fault"), list[str]()
     patience = said_by(kind, "PATIENCE", HANG)
     luck = random.Random(f"{kind} {seed} {number}")  # noqa: S311 - no secrets here
     before, begun = largest_memory(), time.perf_counter()
     signal.setitimer(signal.ITIMER_REAL, patience)
     try:
-        came = case(luck, given.append)
+        ran.came = case(luck, given.append)
         if (grown := largest_memory() - before) > MEMORY:
             raise Fault(f"took {grown / 2**30:.1f} GB of memory")
     except BaseException as error:
-        where = "".join(traceback.format_exc())[-3000:]
-        came = Found(kind, seed, number, _wrong(error, patience), "; ".join(given)[:2000], where)
+        ran.came, ran.fault, ran.given = "fault", _wrong(error, patience), "; ".join(given)[:2000]
+        ran.where = traceback.format_exc()[-3000:]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-    return Ran(came, time.perf_counter() - begun, largest_memory() - before)
+    ran.seconds, ran.memory = time.perf_counter() - begun, largest_memory() - before
+    return ran
 
 
 def _wrong(error: BaseException, patience: float) -> str:
@@ -215,63 +160,56 @@ def _work(kind: str, seed: int, start: int, stop: int, folder: str, pipe: Any) -
         pipe.send(run_case(case, kind, seed, number))
 
 
-def run_range(kind: str, seed: int, start: int, stop: int) -> Tally:
-    """Run cases one after the other in a process of their own, and in another one after a case that was the last."""
-    tally, patience = Tally(kind), said_by(kind, "PATIENCE", HANG)
+def run_range(kind: str, seed: int, start: int, stop: int) -> list[Ran]:
+    """Run cases in a process of their own, and in another one after a case that ended it."""
+    found: list[Ran] = []
     where = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a private folder in memory
-    while start < stop:
+    while start + len(found) < stop:
         with tempfile.TemporaryDirectory(prefix="faults-", dir=where, ignore_cleanup_errors=True) as folder:
             pipe, other = get_context("spawn").Pipe(duplex=False)
-            worker = get_context("spawn").Process(target=_work, args=(kind, seed, start, stop, folder, other))
+            arguments = (kind, seed, start + len(found), stop, folder, other)
+            worker = get_context("spawn").Process(target=_work, args=arguments)
             worker.start()
             other.close()
             try:
                 if not (pipe.poll(READY) and pipe.recv() == "ready"):
                     raise RuntimeError(f"the cases of {kind} cannot be prepared: see --only {start}")
-                over = False
-                while start < stop and not over:
-                    ran = _received(pipe, patience + DEAD)
-                    if ran is None:
-                        ran = Ran(Found(kind, seed, start, f"the process {_fate(worker)}", ""))
-                        over = True
-                    tally.count(start, ran)
-                    start += 1
-                    over = over or ran.seconds > patience  # what was interrupted may be half done
+                _listen(worker, pipe, kind, start, stop, found)
             finally:
                 worker.kill()
                 worker.join()
                 pipe.close()
-    return tally
+    return found
 
 
-def _received(pipe: Any, seconds: float) -> Ran | None:
-    """What came of the next case; None if the worker is stuck or dead."""
-    try:
-        ran: Ran | None = pipe.recv() if pipe.poll(seconds) else None
-    except (EOFError, OSError):
-        return None
-    return ran
+def _listen(worker: Any, pipe: Any, kind: str, start: int, stop: int, found: list[Ran]) -> None:
+    """Take what a worker sends, until it is done, stuck or dead, or was interrupted: then it may be half done."""
+    patience = said_by(kind, "PATIENCE", HANG)
+    while start + len(found) < stop:
+        try:
+            ran = pipe.recv() if pipe.poll(patience + DEAD) else None
+        except (EOFError, OSError):
+            ran = None
+        if ran is None:
+            worker.join(0.2)
+            fate = "was stuck and killed" if worker.exitcode is None else f"died with {worker.exitcode}"
+            ran = Ran(start + len(found), "fault", fault=f"the process {fate}", seconds=2 * patience)
+        found.append(ran)
+        if ran.seconds > patience:
+            return
 
 
-def _fate(worker: Any) -> str:
-    worker.join(0.2)
-    return "was stuck and killed" if worker.exitcode is None else f"died with {worker.exitcode}"
-
-
-def attack(kind: str, n: int, seed: int, n_workers: int = 2, first: int = 0) -> Tally:
+def attack(kind: str, n: int, seed: int, n_workers: int = 2, first: int = 0) -> list[Ran]:
     """Run the cases of a kind on several workers."""
-    total, begun = Tally(kind), time.perf_counter()
     chunk = min(said_by(kind, "CHUNK", CHUNK), -(-n // n_workers))
     starts = range(first, first + n, chunk)
+    ends = [min(start + chunk, first + n) for start in starts]
     with ThreadPoolExecutor(n_workers) as pool:
-        ends = [min(start + chunk, first + n) for start in starts]
-        for part in pool.map(lambda start, stop: run_range(kind, seed, start, stop), starts, ends):
-            total.add(part)
-    total.seconds = time.perf_counter() - begun
-    return total
+        parts = pool.map(lambda start, stop: run_range(kind, seed, start, stop), starts, ends)
+        return [ran for part in parts for ran in part]
 
 
-def replay(kind: str, seed: int, number: int) -> str | Found:
+def replay(kind: str, seed: int, number: int) -> Ran:
     """One case in this process."""
     with tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder:
         back = Path.cwd()
@@ -279,8 +217,6 @@ def replay(kind: str, seed: int, number: int) -> str | Found:
         case = prepared(kind, Path(folder))
         limit_this_process()
         try:
-            ran = run_case(case, kind, seed, number)
+            return run_case(case, kind, seed, number)
         finally:
             os.chdir(back)
-    sys.stderr.write(f"{ran.seconds:.2f} seconds, {ran.memory / 2**20:.0f} MB\n")
-    return ran.came
