@@ -24,6 +24,7 @@ LEVEL = {"low": 0.2, "mid": 0.5, "high": 0.8}
 EXIT_CODES = (0, 2, 3)
 LONGEST_CHANGE = 1_000  # times 10,000 steps of SQLite
 UNCHECKED = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON"
+VALUES = ("regret_bound", "saved", "failures", "disqualified", "eliminations", "for_population", "records", "scores", "items")  # fmt: skip
 FAILED = 4  # of a race in which too much failed
 
 
@@ -62,41 +63,25 @@ def options_of(name: str) -> dict[str, Any]:
 
 
 def make(folder: Path) -> dict[str, dict[str, bytes]]:
-    """Saved races as bytes, by the endings of their files; one was left by a process that was killed."""
-    made = {}
+    """Saved races as the bytes of their files; one was left by a process that was killed, two name what they run."""
     for name in RACES:
-        path = folder / "whole.sqlite"
-        bestarm.race(
-            sometimes if name in ("disqualify", "worst") else share, store=path, progress=False, **options_of(name)
-        )
-        made[name] = taken(path)
-    left = folder / "whole.sqlite"
-    race = bestarm.Race(store=left, **options_of("pool"))
-    for _ in range(6):
-        for todo in race.ask():
-            race.tell(todo, {arm: share(arm, todo.item) for arm in todo.arms})
-    made["killed"] = {ending: Path(f"{left}{ending}").read_bytes() for ending in ("", "-wal")}
-    race.close()
-    taken(left)
-    for name, arms in (("of_function", "low,mid,high"), ("of_commands", "")):
-        words = ["run", "canary:run", "--arms", arms] if arms else ["commands", "true", "echo 5"]
-        end = ["--store", str(left), "--max-evaluations", "6", "--quiet", "--seed", "1"]
-        quietly([*words, *end])
-        made[name] = taken(left)
+        path = folder / name / "race.sqlite"
+        path.parent.mkdir()
+        evaluate = sometimes if name in ("disqualify", "worst") else share
+        bestarm.race(evaluate, store=path, progress=False, **options_of(name))
+    made = {name: content(folder / name) for name in RACES}
+    (folder / "killed").mkdir()
+    with bestarm.Race(store=folder / "killed" / "race.sqlite", **options_of("pool")) as race:
+        for _ in range(6):
+            for todo in race.ask():
+                race.tell(todo, {arm: share(arm, todo.item) for arm in todo.arms})
+        made["killed"] = content(folder / "killed")
+    for words in (["run", "canary:run", "--arms", "low,mid,high"], ["commands", "true", "echo 5"]):
+        (folder / words[0]).mkdir()
+        store = ["--store", str(folder / words[0] / "race.sqlite"), "--max-evaluations", "6", "--quiet", "--seed", "1"]
+        called([*words, *store])
+        made[words[0]] = content(folder / words[0])
     return made
-
-
-def taken(path: Path) -> dict[str, bytes]:
-    """The bytes of a saved race, which is removed."""
-    found = {"": path.read_bytes()}
-    for file in path.parent.glob(f"{path.name}*"):
-        file.unlink()
-    return found
-
-
-def quietly(words: list[str]) -> int:
-    """A command in this process: its exit code."""
-    return called(words)[0]
 
 
 def prepare(folder: Path) -> Case:
@@ -104,17 +89,13 @@ def prepare(folder: Path) -> Case:
     warnings.simplefilter("ignore")
     (folder / "canary.py").write_text("import stores_canary_was_imported\n\n\ndef run(arm, item):\n    return 0.5\n")
     (folder / "stores_canary_was_imported.py").write_text("")
-    made = make(folder)
-    page = folder / "pages" / "page.html"
+    made, place, page = make(folder), folder / "given", folder / "pages" / "page.html"
     page.parent.mkdir()
-    place = folder / "given"
     for name, files in made.items():  # what is needed to show a race is imported and compiled
         write(place, files)
-        look(place / "race.sqlite", random.Random(0), lambda _: None, page)  # noqa: S311
+        for words in (["show"], ["show", "--json"], ["report", "-o", str(page)]):
+            called([*words, str(place / "race.sqlite")])
         open_again(name, place / "race.sqlite", lambda _: None)
-    for k in range(4):
-        quietly(["report", str(place / "race.sqlite"), "-o", str(page), *["--json"][: k % 2]])
-        quietly(["show", str(place / "race.sqlite"), *["--json"][: k % 2]])
     for name in ("canary", "stores_canary_was_imported"):
         sys.modules.pop(name, None)
     watch = Watch()
@@ -123,13 +104,11 @@ def prepare(folder: Path) -> Case:
     def case(luck: random.Random, note: Note) -> str:
         name = luck.choice(list(made))
         note(name)
-        files = dict(made[name])
+        write(place, made[name])
         if luck.random() < 0.5:
-            ending = luck.choice(list(files))
-            files[ending] = bad_values.mutated(files[ending], luck, luck.choice((1, 1, 1, 2, 4)))
-            write(place, files)
+            file = place / luck.choice(list(made[name]))
+            file.write_bytes(bad_values.mutated(file.read_bytes(), luck, luck.choice((1, 1, 1, 2, 4))))
         else:
-            write(place, files)
             sql(place / "race.sqlite", luck, note)
         page.unlink(missing_ok=True)
         before = content(place)
@@ -151,8 +130,8 @@ def write(place: Path, files: dict[str, bytes]) -> None:
     """The files of a race, and nothing else, in a folder."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
-    for ending, data in files.items():
-        (place / f"race.sqlite{ending}").write_bytes(data)
+    for name, data in files.items():
+        (place / name).write_bytes(data)
 
 
 def content(place: Path) -> dict[str, bytes]:
@@ -183,13 +162,15 @@ def sql(path: Path, luck: random.Random, note: Note) -> None:
 
 
 def look(path: Path, luck: random.Random, note: Note, page: Path) -> str:
-    """Show a file in all ways: as a result in Python, or by a command."""
+    """Show a file as a result in Python, or by a command."""
     if luck.random() < 0.15:
         words = [luck.choice(("show", "report")), str(path), *luck.choice(([], ["--json"]))]
         words += ["-o", str(page)] if words[0] == "report" else []
         note(words[0])
-        code = quietly(words)
-        if code not in EXIT_CODES and not (code == FAILED and broke_down(path)):
+        code = called(words)[0]
+        said = bestarm.load_result(path) if code == FAILED else None
+        broke_down = said is not None and (said.outage is not None or said.breakdown is not None)
+        if code not in EXIT_CODES and not broke_down:
             raise Fault(f"{words[0]} ends with exit code {code}")
         return f"{words[0]} {code}"
     try:
@@ -201,29 +182,12 @@ def look(path: Path, luck: random.Random, note: Note, page: Path) -> str:
     return "shown"
 
 
-def broke_down(path: Path) -> bool:
-    """Whether a saved race says that too many of its evaluations failed."""
-    result = bestarm.load_result(path)
-    return result.outage is not None or result.breakdown is not None
-
-
 def parts(result: bestarm.RaceResult[Any], luck: random.Random, page: Path) -> Iterator[str]:
     """Some of what a result says, each named before it is asked for."""
-    attributes = [
-        "regret_bound",
-        "saved",
-        "failures",
-        "disqualified",
-        "eliminations",
-        "for_population",
-        "records",
-        "scores",
-        "items",
-    ]
     asked: dict[str, tuple[float, Callable[[], object]]] = {
         "str": (0.5, lambda: str(result)),
         "json": (0.5, result.to_json),
-        "values": (0.5, lambda: [repr(result), *(getattr(result, name) for name in attributes)]),
+        "values": (0.5, lambda: [repr(result), *(getattr(result, name) for name in VALUES)]),
         "intervals": (0.3, lambda: (result.intervals, result.lead(result.arms[0], result.arms[1]))),
         "page": (0.02, lambda: result.to_html(page)),
     }
