@@ -10,8 +10,7 @@ arms, in [0, 1]), without which tables are left out:
 - ``portfolio``: `Portfolio` over `Betting` on the tables;
 - ``symmetric``: `SymmetricBetting` over `StudentMixture` on Figure 1, at 0.05 and 0.001, looking from round 2 and 10;
 - ``zones``: both of them and Kim and Nelson's procedure with indifference zones and epsilon;
-- ``power``: a tiny lead between antithetic coins, and what the bets that wait for it cost on the tables;
-- ``regret``: regret bounds of `LeaderBetting` over those of `Betting`.
+- ``power``: a tiny lead between antithetic coins, and what the bets that wait for it cost on the tables.
 
 The oracle makes the best constant bet against each arm; with the union it pays for K - 1 opponents (`bestarm.limits`).
 It is about independent rounds: there is none for pools.
@@ -42,10 +41,8 @@ from laws import (
     AntitheticCoins,
     Matrix,
     coin_arms,
-    copula,
     crowd,
     drawn,
-    equal_correlation,
     figure1,
     headed,
     score_tables,
@@ -55,7 +52,6 @@ from laws import (
 GAMES_OF_THE_PAPER = 50  # its rules are slow to end, and their ratios need no more
 MANY, FEW_GAMES = 200, 100  # bets on all pairs of so many arms are slow: at most so many games
 GAP, HORIZON = 0.003, 20_000_000  # the lead between antithetic coins, and the most rounds that are played for it
-LOOKS = (12, 25, 50, 100, 200, 400)  # rounds after which regret bounds are compared
 
 Given = argparse.Namespace
 
@@ -217,41 +213,7 @@ def power(given: Given) -> None:
     CONSOLE.print(table)
 
 
-def regret(given: Given) -> None:
-    """How wide regret bounds are: `LeaderBetting` over `Betting`, in games that neither has ended."""
-    sources: dict[str, tuple[Matrix, int | None]] = {}
-    for K, gap in ((3, 0.03), (10, 0.01), (10, 0.0), (150, 0.001)):
-        means = 0.6 - gap * np.arange(K, dtype=np.float64)
-        law = copula(means, equal_correlation(K, 0.5), "coins", np.random.default_rng(7))
-        sources[f"coins by {gap:g}, K = {K}"] = (law, None)
-    for name, scores in score_tables(given.folder).items():
-        sources |= {name: (scores, None), f"{name}, pool": (scores, len(scores))}
-    table = headed(f"Regret bounds over those of Betting, delta {given.delta:g}, after rounds", "", *map(str, LOOKS))
-    for name, (scores, pool) in sources.items():
-        found = np.array([two_regrets(scores, pool, number, given.delta) for number in range(min(given.games, 20))])
-        open_in_both = np.isfinite(found).all(axis=1, keepdims=True)
-        sums = np.where(open_in_both, found, 0.0).sum(axis=0)
-        table.add_row(name, *(f"{one / other:.2f}" if other else "–" for other, one in sums.T))
-    CONSOLE.print(table)
-
-
-def two_regrets(scores: Matrix, pool: int | None, seed: int, delta: float) -> Matrix:
-    """The bounds of `Betting` and of `LeaderBetting` after some rounds of the same rows; NaN once a game has ended."""
-    rng = np.random.default_rng([11, seed])
-    rows = scores[rng.permutation(len(scores)) if pool else rng.integers(len(scores), size=max(LOOKS))]
-    found = np.full((2, len(LOOKS)), np.nan)
-    rivals: tuple[Comparison, ...] = (Betting(pool=pool), LeaderBetting(pool=pool))
-    for which, comparison in enumerate(rivals):
-        game = PairwiseBAI(delta, comparison=comparison).start(scores.shape[1])
-        for k, look in enumerate(LOOKS):
-            game.play(rows[game.n_rounds : look])
-            if game.finished or game.regret_bound is None:
-                break
-            found[which, k] = game.regret_bound
-    return found
-
-
-PARTS = {part.__name__: part for part in (paper, leaders, portfolio, symmetric, zones, power, regret)}
+PARTS = {part.__name__: part for part in (paper, leaders, portfolio, symmetric, zones, power)}
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +18,17 @@ ROUNDS = "INSERT INTO rounds VALUES (?, ?, ?)"
 SCORES = "INSERT INTO scores VALUES (?, ?, ?, NULL)"
 
 
-def options(kind: str, n_rounds: int) -> dict[str, Any]:
-    """How a race of a kind is begun and continued: with bounds or without on a stream, or on a list of items (pool)."""
-    items = range(4 * n_rounds) if kind == "pool" else count()
-    return {"items": items, "bounds": None if kind == "no bounds" else UNIT, "delta": DELTA}
+def options(kind: str) -> dict[str, Any]:
+    """How a race is begun and continued: on a stream of items, with bounds or without."""
+    return {"items": count(), "bounds": None if kind == "no bounds" else UNIT, "delta": DELTA}
 
 
-def items_in_order(kind: str, n_rounds: int) -> Iterator[str]:
-    """The items of the first rounds, as a file holds them; those of a list come from a race of its own."""
-    if kind != "pool":
-        yield from map(str, range(n_rounds))
-        return
-    with bestarm.Race(range(2), rounds_in_flight=min(BATCH, n_rounds), **options(kind, n_rounds)) as race:
-        while True:
-            for todo in race.ask():
-                yield str(todo.item)
-                race.tell(todo, {0: 0.5, 1: 0.5})
-
-
-def random_rounds(kind: str, n_arms: int, n_rounds: int) -> Iterator[tuple[list[Any], list[Any]]]:
+def random_rounds(n_arms: int, n_rounds: int) -> Iterator[tuple[list[Any], list[Any]]]:
     """Rows of rounds and of scores, a batch at a time."""
-    items, rng = islice(items_in_order(kind, n_rounds), n_rounds), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for first in range(1, n_rounds + 1, BATCH):
-        rounds = [(first + k, item, n_arms) for k, item in enumerate(islice(items, BATCH))]
+        numbers = range(first, min(first + BATCH, n_rounds + 1))
+        rounds = [(number, str(number - 1), n_arms) for number in numbers]
         scores = rng.random((len(rounds), n_arms)).tolist()
         rows = ((number, row) for (number, _, _), row in zip(rounds, scores, strict=True))
         yield rounds, [(number, arm, score) for number, row in rows for arm, score in enumerate(row)]
@@ -48,10 +36,10 @@ def random_rounds(kind: str, n_arms: int, n_rounds: int) -> Iterator[tuple[list[
 
 def write_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
     """A file with a race of so many rounds, undecided."""
-    bestarm.Race(range(n_arms), store=path, **options(kind, n_rounds)).close()
+    bestarm.Race(range(n_arms), store=path, **options(kind)).close()
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA synchronous=OFF")
-        for rounds, scores in random_rounds(kind, n_arms, n_rounds):
+        for rounds, scores in random_rounds(n_arms, n_rounds):
             file.executemany(ROUNDS, rounds)
             file.executemany(SCORES, scores)
             file.commit()
@@ -59,6 +47,6 @@ def write_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
 
 def continue_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
     """What a race that is continued does before its first evaluation."""
-    with bestarm.Race(range(n_arms), store=path, **options(kind, n_rounds)) as race:
+    with bestarm.Race(range(n_arms), store=path, **options(kind)) as race:
         if race.finished or race.result().n_rounds != n_rounds:
             raise RuntimeError(f"a file of {n_rounds} rounds was continued otherwise: {race.result().reason}")

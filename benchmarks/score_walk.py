@@ -36,32 +36,34 @@ OPTIONS: dict[str, Any] = {"items": range(100), "bounds": (0, 1), "delta": 1e-9}
 
 
 class Calls:
-    """Calls of functions of bestarm while it is on."""
+    """Calls of functions of bestarm, from `begin` until `sys.setprofile` is called again."""
 
     def __init__(self) -> None:
         self.n = 0
         self.files: set[str] = set()
+
+    def begin(self) -> None:
+        """Count from now on."""
+        sys.setprofile(self._see)
 
     def _see(self, frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(SOURCE):
             self.n += 1
             self.files.add(frame.f_code.co_filename)
 
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Count what is called meanwhile."""
-        sys.setprofile(self._see)
-        try:
-            yield
-        finally:
-            sys.setprofile(None)
-
-    def resume(self) -> None:
-        """Count until `sys.setprofile` is called again."""
-        sys.setprofile(self._see)
-
     def __str__(self) -> str:
         return f"{self.n} calls in {len(self.files)} files"
+
+
+def calls_of(work: Callable[[], object]) -> Calls:
+    """What some work calls."""
+    calls = Calls()
+    calls.begin()
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
 
 
 def score(arm: str, item: Any) -> float:
@@ -80,7 +82,7 @@ def round_of_race(folder: Path) -> Calls:
         evaluations += 1
         if STEADY * len(ARMS) < evaluations <= (STEADY + 1) * len(ARMS):
             calls.n += 1
-            calls.resume()
+            calls.begin()
         return value
 
     budget = (STEADY + 5) * len(ARMS)
@@ -90,7 +92,6 @@ def round_of_race(folder: Path) -> Calls:
 
 def round_of_ask_and_tell(folder: Path) -> Calls:
     """The same by ask and tell, all scores of the round told at once."""
-    calls = Calls()
     with bestarm.Race(ARMS, store=folder / "told.sqlite", **OPTIONS) as race:
 
         def one_round() -> None:
@@ -99,9 +100,7 @@ def round_of_ask_and_tell(folder: Path) -> Calls:
 
         for _ in range(STEADY):
             one_round()
-        with calls.counted():
-            one_round()
-    return calls
+        return calls_of(one_round)
 
 
 def shown(folder: Path) -> Any:
@@ -113,10 +112,8 @@ def shown(folder: Path) -> Any:
 def printing(folder: Path) -> Calls:
     """``print(result)`` of a race of ten rounds, once everything is imported."""
     str(shown(folder))
-    result, calls = bestarm.load_result(folder / "shown.sqlite"), Calls()
-    with calls.counted():
-        str(result)
-    return calls
+    result = bestarm.load_result(folder / "shown.sqlite")
+    return calls_of(lambda: str(result))
 
 
 @contextmanager

@@ -2,8 +2,7 @@
 
 Every figure is the median of several turns, because machines are noisy, and what is compared is measured in turns in
 one process (imports: in fresh interpreters). Race files are on the disk of the temporary folder (``TMPDIR`` names
-another one). The parts: ``ratios``, ``sharp``, ``convex``, ``costs`` and ``leaders`` of games, ``rounds``, ``storing``
-and ``resuming`` of races.
+another one). The parts: ``ratios``, ``sharp``, ``leaders`` (games), ``rounds``, ``storing``, ``resuming`` (races).
 """
 
 import argparse
@@ -26,9 +25,9 @@ from typing import Any
 import numpy as np
 
 import bestarm
-from bestarm.algorithms import ConvexBAI, PairwiseBAI
-from bestarm.arms import BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
-from bestarm.comparisons import Betting, Comparison, ConvexBernstein, GaussianBernstein, LeaderBetting, StudentMixture
+from bestarm.algorithms import PairwiseBAI
+from bestarm.arms import GaussianArms, TableArms, equicorrelated_arms
+from bestarm.comparisons import Betting, Comparison, GaussianBernstein, LeaderBetting, StudentMixture
 from bestarm.simulation import play_game, repetition_rng
 from laws import CONSOLE, coin_arms, headed
 from race_files import ROUNDS, SCORES, continue_race, random_rounds, write_race
@@ -169,31 +168,6 @@ def sharp() -> Iterator[Row]:
     yield "Betting on coins / GaussianBernstein on Figure 1, whole games", f"{ratio:.1f}", "≤ 15"
 
 
-def convex() -> Iterator[Row]:
-    """Convex-BAI games of 100,000 rounds on one core."""
-    ConvexBAI(0.05, comparison=ConvexBernstein()).start(2).play(np.zeros((1, 2)))  # compiled
-    for n_arms, largest_lead, asked in ((5, 0.06, "≤ 60"), (20, 0.25, "≤ 300")):
-        means = np.linspace(0.5, 0.5 - largest_lead, n_arms)
-        rows = BernoulliArms(means, bernoulli_variances(means).independent).draw(100_000, repetition_rng(0, 0))
-        for growth, name in ((1.0, "every round"), (1.005, "default looks")):
-            algorithm = ConvexBAI(0.05, comparison=ConvexBernstein(), keep=98, check_growth=growth)
-            taken = seconds(lambda: algorithm.start(n_arms).play(rows))  # noqa: B023
-            yield f"Convex-BAI, 100,000 rounds, K = {n_arms}, {name}, seconds", f"{taken:.2f}", asked
-
-
-def costs() -> Iterator[Row]:
-    """A round of the paper's rule against the number of arms, nobody eliminated."""
-    for n_arms in (10, 30, 100, 300):
-        arms = GaussianArms(np.zeros(n_arms), 0.5 + 0.5 * np.eye(n_arms))
-        rng, game = np.random.default_rng(0), PairwiseBAI(1e-12, comparison=GaussianBernstein()).start(n_arms)
-        rows = arms.draw(2048, rng)
-        game.play(rows)
-        drawing, playing = in_turns(lambda: arms.draw(2048, rng), lambda: game.play(rows))  # noqa: B023
-        ns_per_pair = 1e9 * playing / 2048 / (n_arms * (n_arms - 1) / 2)
-        what = f"round, K = {n_arms}: game / drawing (ns per pair)"
-        yield what, f"{playing / drawing:.2f} ({ns_per_pair:.2f})", ""
-
-
 def leaders() -> Iterator[Row]:
     """`LeaderBetting`: a round grows like the number of arms, a regret bound does not grow with the rounds."""
     for K in (10, 100, 1000, 10_000):
@@ -250,7 +224,7 @@ def rounds() -> Iterator[Row]:
 def storing() -> Iterator[Row]:
     """What it costs to store a round, against bare transactions with as many rows."""
     names = count()
-    ((new, scores),) = random_rounds("bounds", N_ARMS, STORED_ROUNDS)
+    ((new, scores),) = random_rounds(N_ARMS, STORED_ROUNDS)
 
     def by_hand(path: Path) -> None:
         bestarm.Race(range(N_ARMS), store=path).close()
@@ -292,7 +266,7 @@ def resuming() -> Iterator[Row]:
             yield f"{what}, fresh process with imports, seconds", f"{fresh:.2f}", "< 2"
 
 
-PARTS = {part.__name__: part for part in (ratios, sharp, convex, costs, leaders, rounds, storing, resuming)}
+PARTS = {part.__name__: part for part in (ratios, sharp, leaders, rounds, storing, resuming)}
 
 
 def main() -> None:

@@ -3,11 +3,9 @@
 Races and games on laws whose best arm is known, delta 0.05; `bestarm validate` measures error rates of all comparisons
 on some seven hundred cases more. The parts:
 
-- ``run-out``: lists that are too short, no bounds: is the best arm of the law still a candidate?
 - ``shapes``: skewed scores without bounds: how often the answer is wrong, whether the verdict then warns, and the same
-  by wins; ``alarms``: how often Gaussian scores are warned of;
+  by wins;
 - ``population``: samples of a known law: statements about the items and about the law, whichever target ends the race;
-- ``groups``: items that are nearly copies of each other, with ``groups=`` and without;
 - ``ties``: how much of delta `LeaderBetting` uses where all arms are equally good;
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
@@ -37,19 +35,6 @@ Row = tuple[str, str, str]  # case, share of wrong answers, note
 def share(wrong: list[bool]) -> str:
     """How many of how many."""
     return f"{np.mean(wrong):.1%} ({sum(wrong)} of {len(wrong)})" if wrong else "none"
-
-
-def run_out(races: int) -> Iterator[Row]:
-    """Gaussian scores with shared noise, and a list that is too short to find a small lead."""
-    for n_arms, n_items in ((2, 30), (2, 200), (5, 100), (10, 30), (10, 200)):
-        lost = []
-        for seed in range(races):
-            rng = np.random.default_rng([1, n_arms, n_items, seed])
-            means = np.concatenate([[0.1], np.zeros(n_arms - 1)])
-            scores = means + rng.standard_normal((n_items, 1)) + 0.7 * rng.standard_normal((n_items, n_arms))
-            result = bestarm.race_table(scores, comparison=StudentMixture(), seed=seed)
-            lost.append("0" not in result.candidates)
-        yield f"no bounds, {n_items} items run out, K = {n_arms}: best arm of the law dropped", share(lost), ""
 
 
 def outliers(probability: float) -> Draw:
@@ -100,18 +85,6 @@ def shapes(races: int) -> Iterator[Row]:
         yield f"{name}, by wins: the arm that is better more often dropped", share(lost), ""
 
 
-def alarms(races: int) -> Iterator[Row]:
-    """Gaussian differences, which nobody has to be warned of."""
-    for n_arms in (2, 10, 50):
-        warned = []
-        for seed in range(races):
-            rng = np.random.default_rng([5, n_arms, seed])
-            noise = rng.standard_normal((2000, 1)) + 0.5 * rng.standard_normal((2000, n_arms))
-            scores = np.linspace(1.0, 0.0, n_arms) + noise
-            warned.append(bool(bestarm.race_table(scores, comparison=StudentMixture(), seed=seed).warnings))
-        yield f"Gaussian differences, K = {n_arms}: warned of their shape", share(warned), ""
-
-
 def population(races: int) -> Iterator[Row]:
     """Answers of models to questions of random difficulty: correlated coins, 300 items of each law."""
     for target in ("items", "population"):
@@ -133,21 +106,6 @@ def population(races: int) -> Iterator[Row]:
             yield f"{case}: best of the law not a candidate", share(of_law), f"decided for the law: {decided}"
             if target == "items":
                 yield f"{case}: best of the items not a candidate", share(of_items), ""
-
-
-def groups(races: int) -> Iterator[Row]:
-    """Equal arms on 60 groups of 1 to 15 items that are nearly copies of each other: one template, many variants."""
-    for with_groups in (False, True):
-        dropped = []
-        for seed in range(races):
-            rng = np.random.default_rng([8, seed])
-            labels = np.repeat(np.arange(60), 1 + rng.poisson(7.0, size=60))
-            group, noise = rng.random((60, 5)) < 0.5, rng.random((labels.size, 5)) < 0.1
-            scores = np.where(noise, rng.random(noise.shape) < 0.5, group[labels]).astype(float)
-            given = labels.tolist() if with_groups else None
-            result = bestarm.race_table(scores, bounds=UNIT, target="population", groups=given, seed=seed)
-            dropped.append("0" not in result.candidates)
-        yield f"equal arms, {'with' if with_groups else 'without'} groups=: arm 0 dropped", share(dropped), ""
 
 
 def ties(races: int) -> Iterator[Row]:
@@ -278,16 +236,7 @@ def plans(races: int) -> Iterator[Row]:
     yield "all instances", share(every), ""
 
 
-PARTS: dict[str, Callable[[int], Iterator[Row]]] = {
-    "run-out": run_out,
-    "shapes": shapes,
-    "alarms": alarms,
-    "population": population,
-    "groups": groups,
-    "ties": ties,
-    "skewed": skewed,
-    "plans": plans,
-}
+PARTS = {part.__name__: part for part in (shapes, population, ties, skewed, plans)}
 
 
 def main() -> None:
