@@ -89,13 +89,13 @@ class AntitheticCoins:
         return np.column_stack([heads, ~heads]).astype(np.float64)
 
 
-def copula(means: Matrix, correlation: Matrix, kind: str, rng: np.random.Generator) -> Matrix:
-    """Scores in [0, 1] with these means, up to one item in `ITEMS`, whose normal scores are correlated like this.
+def copula(means: Matrix, correlation: float, kind: str, rng: np.random.Generator) -> Matrix:
+    """Scores in [0, 1] with these means, up to one item in `ITEMS`, whose normal scores are equally correlated.
 
     Each arm takes evenly spread quantiles: with sample means the best of many arms might be tied, or another one.
     """
-    root = np.linalg.cholesky(correlation + 1e-9 * np.eye(means.size))
-    normal = rng.standard_normal((ITEMS, means.size)) @ root.T
+    shared, own = rng.standard_normal((ITEMS, 1)), rng.standard_normal((ITEMS, means.size))
+    normal = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
     u = (normal.argsort(axis=0).argsort(axis=0) + 0.5) / ITEMS
     if kind == "coins":
         return np.asarray(u < means, dtype=np.float64)
@@ -106,38 +106,13 @@ def copula(means: Matrix, correlation: Matrix, kind: str, rng: np.random.Generat
     return np.asarray(u ** (1 / means - 1))  # skewed: its mean is the one given
 
 
-def equal_correlation(K: int, correlation: float) -> Matrix:
-    """All pairs have the same correlation."""
-    return np.full((K, K), correlation) + (1 - correlation) * np.eye(K)
-
-
-def clusters(K: int, n: int, within: float = 0.95) -> Matrix:
-    """Consecutive arms are in a cluster, and those of different clusters independent."""
-    number = np.arange(K) * n // K
-    return np.where(number[:, None] == number, within, 0.0) + (1 - within) * np.eye(K)
-
-
-def near_copies(kind: str, rng: np.random.Generator) -> Matrix:
-    """The best arm, a rival that is independent of it, and 30 that follow the rival closely and are a little worse."""
-    means = np.concatenate([[0.6, 0.57], np.full(30, 0.53)])
-    correlation = np.full((32, 32), 0.98)
-    correlation[0, :] = correlation[:, 0] = 0.0
-    np.fill_diagonal(correlation, 1.0)
-    return copula(means, correlation, kind, rng)
-
-
 def synthetic_laws(many: int) -> dict[str, Matrix]:
-    """Coins, five values, beta and skewed scores; correlations, clusters, near-copies; 2 to ``many`` arms."""
+    """Coins, five values, beta and skewed scores of 2 to ``many`` arms, and several correlations of ten."""
     rng, found = np.random.default_rng(7), {}
     for kind in ("coins", "five values", "beta", "skewed"):
         for K in (2, 10, 50, many):
             # The best leads by a ninth of the range: with equal steps games of 200 arms take days.
             means = np.concatenate([[0.6], np.linspace(0.6 - 0.2 / 9, 0.4, K - 1)])
             for correlation in (0.0, 0.5, 0.9, 0.99) if K == 10 else (0.5,):
-                name = f"{kind}, K = {K}, correlation {correlation:g}"
-                found[name] = copula(means, equal_correlation(K, correlation), kind, rng)
-    for n in (8, 4):
-        found[f"coins, 16 arms in {n} clusters"] = copula(np.linspace(0.7, 0.4, 16), clusters(16, n), "coins", rng)
-    for kind in ("coins", "beta"):
-        found[f"{kind}, 30 near-copies of a rival"] = near_copies(kind, rng)
+                found[f"{kind}, K = {K}, correlation {correlation:g}"] = copula(means, correlation, kind, rng)
     return found

@@ -5,7 +5,6 @@ on some seven hundred cases more. The parts:
 
 - ``shapes``: skewed scores without bounds: how often the answer is wrong, whether the verdict then warns, and the same
   by wins;
-- ``population``: samples of a known law: statements about the items and about the law, whichever target ends the race;
 - ``ties``: how much of delta `LeaderBetting` uses where all arms are equally good;
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
@@ -83,29 +82,6 @@ def shapes(races: int) -> Iterator[Row]:
             lost.append(better_more_often not in by_wins.candidates)
         yield f"no bounds, {name}: wrong answer", share(wrong), f"wrong answers that warn of the shape: {share(warned)}"
         yield f"{name}, by wins: the arm that is better more often dropped", share(lost), ""
-
-
-def population(races: int) -> Iterator[Row]:
-    """Answers of models to questions of random difficulty: correlated coins, 300 items of each law."""
-    for target in ("items", "population"):
-        for name, means in (("lead .02", np.array([0.62, 0.6, 0.55, 0.5, 0.4])), ("all equal", np.full(5, 0.5))):
-            of_law, of_items, decided = [], [], 0
-            for seed in range(races):
-                rng = np.random.default_rng([6, seed])
-                level, own = rng.random((300, 1)), rng.random((300, 5))
-                scores = (np.where(rng.random((300, 5)) < 0.7, level, own) < means).astype(float)
-                result = bestarm.race_table(scores, bounds=UNIT, target=target, seed=seed)
-                said = result.for_population
-                if said is None:
-                    raise RuntimeError("a race on a list of items must speak of items like these")
-                of_law.append("0" not in said.candidates)
-                decided += said.decided
-                best = scores.mean(axis=0)
-                of_items.append(not any(best[int(arm)] == best.max() for arm in result.candidates))
-            case = f"target {target} ends the race, {name}"
-            yield f"{case}: best of the law not a candidate", share(of_law), f"decided for the law: {decided}"
-            if target == "items":
-                yield f"{case}: best of the items not a candidate", share(of_items), ""
 
 
 def ties(races: int) -> Iterator[Row]:
@@ -236,7 +212,7 @@ def plans(races: int) -> Iterator[Row]:
     yield "all instances", share(every), ""
 
 
-PARTS = {part.__name__: part for part in (shapes, population, ties, skewed, plans)}
+PARTS = {part.__name__: part for part in (shapes, ties, skewed, plans)}
 
 
 def main() -> None:

@@ -1,18 +1,20 @@
 """Cases run in worker processes: watched for hangs, memory and deaths, and each can be replayed alone."""
 
+import faulthandler
+import json
 import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,6 @@ from bestarm.comparisons import Betting, Portfolio
 
 HANG = 10.0  # seconds that a case may take, unless its kind says otherwise
 DEAD = 12.0  # so many seconds later the worker is killed: it is stuck where Python handles no signals
-READY = 300.0  # seconds for a worker to prepare its cases, which may compile kernels
 MEMORY = 1 << 30  # bytes that a case may add
 ADDRESSES = 6 << 30  # bytes of address space: compiled code and libraries map a lot
 CHUNK = 5_000  # cases of one worker: memory that libraries keep is then given back
@@ -147,56 +148,48 @@ def warm_up(case: Case, n: int) -> None:
         run_case(case, "pool", 0, k)  # what is wrong is looked at when it comes as a case
 
 
-def _work(kind: str, seed: int, start: int, stop: int, folder: str, pipe: Any) -> None:
-    """A worker: sends a word when it is ready, then what came of each case."""
-    os.chdir(folder)
-    with open("worker.log", "wb") as log:  # noqa: PTH123 - what libraries print is for nobody
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-    case = prepared(kind, Path(folder))
-    limit_this_process()
-    pipe.send("ready")
-    for number in range(start, stop):
-        pipe.send(run_case(case, kind, seed, number))
+def serve(kind: str, seed: int, start: int, stop: int) -> None:
+    """In a process of its own: run cases, and write what came of each as a line of JSON to what was standard output."""
+    with os.fdopen(os.dup(1), "w") as answers, open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)  # what libraries print is for nobody
+        case = prepared(kind, Path.cwd())
+        limit_this_process()
+        for number in range(start, stop):
+            patience = said_by(kind, "PATIENCE", HANG)
+            faulthandler.dump_traceback_later(patience + DEAD, exit=True)  # stuck where Python handles no signals
+            ran = run_case(case, kind, seed, number)
+            answers.write(json.dumps(asdict(ran)) + "\n")
+            answers.flush()
+            if ran.seconds > patience:  # what was interrupted may be half done: another process goes on
+                return
 
 
 def run_range(kind: str, seed: int, start: int, stop: int) -> list[Ran]:
     """Run cases in a process of their own, and in another one after a case that ended it."""
     found: list[Ran] = []
+    path = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
     where = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a private folder in memory
-    while start + len(found) < stop:
+    while start < stop:
         with tempfile.TemporaryDirectory(prefix="faults-", dir=where, ignore_cleanup_errors=True) as folder:
-            pipe, other = get_context("spawn").Pipe(duplex=False)
-            arguments = (kind, seed, start + len(found), stop, folder, other)
-            worker = get_context("spawn").Process(target=_work, args=arguments)
-            worker.start()
-            other.close()
-            try:
-                if not (pipe.poll(READY) and pipe.recv() == "ready"):
-                    raise RuntimeError(f"the cases of {kind} cannot be prepared: see --only {start}")
-                _listen(worker, pipe, kind, start, stop, found)
-            finally:
-                worker.kill()
-                worker.join()
-                pipe.close()
+            program = f"from attacks.pool import serve; serve({kind!r}, {seed}, {start}, {stop})"
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": path},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        came = [Ran(**json.loads(line)) for line in done.stdout.splitlines()]
+        if done.returncode == 1:  # an exception, and those of cases are caught
+            raise RuntimeError(f"the cases of {kind} cannot be prepared: see --only {start}")
+        if done.returncode != 0:
+            died = start + len(came)
+            came.append(Ran(died, "fault", fault=f"the process was stuck or died, with exit code {done.returncode}"))
+        found += came
+        start += len(came)
     return found
-
-
-def _listen(worker: Any, pipe: Any, kind: str, start: int, stop: int, found: list[Ran]) -> None:
-    """Take what a worker sends, until it is done, stuck or dead, or was interrupted: then it may be half done."""
-    patience = said_by(kind, "PATIENCE", HANG)
-    while start + len(found) < stop:
-        try:
-            ran = pipe.recv() if pipe.poll(patience + DEAD) else None
-        except (EOFError, OSError):
-            ran = None
-        if ran is None:
-            worker.join(0.2)
-            fate = "was stuck and killed" if worker.exitcode is None else f"died with {worker.exitcode}"
-            ran = Ran(start + len(found), "fault", fault=f"the process {fate}", seconds=2 * patience)
-        found.append(ran)
-        if ran.seconds > patience:
-            return
 
 
 def attack(kind: str, n: int, seed: int, n_workers: int = 2, first: int = 0) -> list[Ran]:
