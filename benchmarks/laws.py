@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy.special import betaincinv
 
 from bestarm.arms import (
     Arms,
@@ -22,7 +21,6 @@ from bestarm.arms import (
 
 Matrix = NDArray[np.float64]
 CONSOLE = Console(width=180)
-ITEMS = 3000  # of a table that stands for a law
 
 
 def headed(title: str, *headings: str) -> Table:
@@ -87,32 +85,3 @@ class AntitheticCoins:
         """One row per round."""
         heads = rng.random(n_rounds) < self.means[0]
         return np.column_stack([heads, ~heads]).astype(np.float64)
-
-
-def copula(means: Matrix, correlation: float, kind: str, rng: np.random.Generator) -> Matrix:
-    """Scores in [0, 1] with these means, up to one item in `ITEMS`, whose normal scores are equally correlated.
-
-    Each arm takes evenly spread quantiles: with sample means the best of many arms might be tied, or another one.
-    """
-    shared, own = rng.standard_normal((ITEMS, 1)), rng.standard_normal((ITEMS, means.size))
-    normal = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-    u = (normal.argsort(axis=0).argsort(axis=0) + 0.5) / ITEMS
-    if kind == "coins":
-        return np.asarray(u < means, dtype=np.float64)
-    if kind == "five values":
-        return np.asarray(np.clip(np.floor(5 * (u + means - 0.5)), 0, 4) / 4)
-    if kind == "beta":
-        return np.asarray(betaincinv(8 * means, 8 * (1 - means), u))
-    return np.asarray(u ** (1 / means - 1))  # skewed: its mean is the one given
-
-
-def synthetic_laws(many: int) -> dict[str, Matrix]:
-    """Coins, five values, beta and skewed scores of 2 to ``many`` arms, and several correlations of ten."""
-    rng, found = np.random.default_rng(7), {}
-    for kind in ("coins", "five values", "beta", "skewed"):
-        for K in (2, 10, 50, many):
-            # The best leads by a ninth of the range: with equal steps games of 200 arms take days.
-            means = np.concatenate([[0.6], np.linspace(0.6 - 0.2 / 9, 0.4, K - 1)])
-            for correlation in (0.0, 0.5, 0.9, 0.99) if K == 10 else (0.5,):
-                found[f"{kind}, K = {K}, correlation {correlation:g}"] = copula(means, correlation, kind, rng)
-    return found

@@ -6,7 +6,7 @@ arms, in [0, 1]), without which tables are left out:
 - ``paper``: the sharp rules over the paper's, on its Figure 1, on coins and on the tables: the range that the README
   states;
 - ``leaders``: `LeaderBetting` over `Betting` and over an oracle that knows the law of the scores, on the tables, with
-  replacement and as pools, and on synthetic laws (``--no-laws`` leaves these out: they take hours);
+  replacement and as pools;
 - ``portfolio``: `Portfolio` over `Betting` on the tables;
 - ``symmetric``: `SymmetricBetting` over `StudentMixture` on Figure 1, at 0.05 and 0.001, looking from round 2 and 10;
 - ``zones``: both of them and Kim and Nelson's procedure with indifference zones and epsilon;
@@ -46,11 +46,9 @@ from laws import (
     figure1,
     headed,
     score_tables,
-    synthetic_laws,
 )
 
 GAMES_OF_THE_PAPER = 50  # its rules are slow to end, and their ratios need no more
-MANY, FEW_GAMES = 200, 100  # bets on all pairs of so many arms are slow: at most so many games
 GAP, HORIZON = 0.003, 20_000_000  # the lead between antithetic coins, and the most rounds that are played for it
 
 Given = argparse.Namespace
@@ -97,12 +95,10 @@ def paper(given: Given) -> None:
 
 
 def leaders(given: Given) -> None:
-    """Tables with replacement, as pools, and synthetic laws."""
+    """Tables with replacement, and as pools."""
     tables = score_tables(given.folder)
     over_betting("Score tables with replacement", drawn(tables), given)
     over_betting("Score tables as pools", drawn(tables, pools=True), given)
-    if given.laws:
-        over_betting("Synthetic laws", drawn(synthetic_laws(MANY)), given)
 
 
 def over_betting(title: str, sources: dict[str, TableArms], given: Given) -> None:
@@ -113,8 +109,7 @@ def over_betting(title: str, sources: dict[str, TableArms], given: Given) -> Non
     for name, arms in sources.items():
         pool = len(arms.scores) if isinstance(arms, PoolArms) else None
         rules = (Betting(pool=pool), LeaderBetting(pool=pool), LeaderBetting(pool=pool, pairs=0))
-        games = min(given.games, FEW_GAMES) if arms.n_arms >= MANY else given.games
-        sims = [played(arms, games, given.delta, rule) for rule in rules]
+        sims = [played(arms, given.games, given.delta, rule) for rule in rules]
         queries = np.array([sim.mean_queries for sim in sims])
         # Where the best of many arms is lost, those left may be so close that one game takes most of all queries.
         medians = np.array([np.median(sim.queries) for sim in sims])
@@ -223,7 +218,6 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, help="with score tables")
     parser.add_argument("--games", type=int, default=400)
     parser.add_argument("--delta", type=float, default=0.05)
-    parser.add_argument("--no-laws", dest="laws", action="store_false", help="leave synthetic laws out")
     given = parser.parse_args()
     for name in PARTS if given.part == "all" else [given.part]:
         PARTS[name](given)

@@ -24,7 +24,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,16 +68,9 @@ def parts(thing: Any, names: str) -> dict[str, Any]:
     return {name: plain(getattr(thing, name)) for name in names.split()}
 
 
-def if_known(ask: Callable[[], Any]) -> Any:
-    """What is asked for, or "none" where there is nothing to tell, in whichever way that is said."""
-    try:
-        value = ask()
-    except TypeError:
-        return "none"
-    value = (value.low, value.high) if hasattr(value, "low") else value
-    told = value if isinstance(value, tuple) else (value,)
-    unknown = any(part is None or (isinstance(part, float) and math.isnan(part)) for part in told)
-    return "none" if unknown else plain(value)
+def ends(interval: Any) -> Any:
+    """An interval as its ends; None stays as it is."""
+    return None if interval is None else plain((interval.low, interval.high))
 
 
 def state(game: Game) -> dict[str, Any]:
@@ -88,16 +80,10 @@ def state(game: Game) -> dict[str, Any]:
         "reason": None if game.reason is None else str(game.reason),
         "eliminations": [parts(out, ELIMINATION) for out in game.eliminations],
         "contradiction": None if game.contradiction is None else parts(game.contradiction, ELIMINATION),
-        "regret_bound": if_known(lambda: game.regret_bound),
-        "lead": [if_known(partial(lead, game, a, b)) for a, b in ((0, 1), (1, 0), (0, last), (last, 0))],
-        "intervals": if_known(game.intervals) if game.n_arms <= 5 else "not asked",
+        "regret_bound": plain(game.regret_bound),
+        "lead": [plain(game.lead_bound(a, b)) for a, b in ((0, 1), (1, 0), (0, last), (last, 0))],
+        "intervals": ends(game.intervals()) if game.n_arms <= 5 else "not asked",
     }
-
-
-def lead(game: Game, a: int, b: int) -> tuple[float | None, float | None]:
-    """Bounds for the lead of arm a over arm b."""
-    low, below = game.lead_bound(a, b), game.lead_bound(b, a)
-    return low, None if below is None else -below
 
 
 def race_record(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
@@ -114,8 +100,8 @@ def race_record(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
         "saved": result.saved if result.answered else None,
         "eliminations": [parts(out, ELIMINATION) for out in result.eliminations],
         "disqualified": [parts(out, "arm round failure had_eliminated") for out in result.disqualified],
-        "regret_bound": if_known(lambda: result.regret_bound),
-        "intervals": if_known(lambda: result.intervals),
+        "regret_bound": plain(result.regret_bound),
+        "intervals": ends(result.intervals),
         "text": str(result),
         "records": plain(result.to_records()),
         "json": report,

@@ -17,8 +17,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,7 +26,6 @@ if len(sys.argv) > 1:
     sys.path.insert(0, str(Path(sys.argv[1]).resolve() / "src"))
 
 import bestarm
-from bestarm import algorithms
 
 SOURCE = str(Path(bestarm.__file__).parent)
 ARMS = ["a", "b", "c"]
@@ -41,6 +39,7 @@ class Calls:
     def __init__(self) -> None:
         self.n = 0
         self.files: set[str] = set()
+        self.names: Counter[str] = Counter()  # of functions of bestarm.algorithms
 
     def begin(self) -> None:
         """Count from now on."""
@@ -50,6 +49,8 @@ class Calls:
         if event == "call" and frame.f_code.co_filename.startswith(SOURCE):
             self.n += 1
             self.files.add(frame.f_code.co_filename)
+            if "algorithms" in frame.f_code.co_filename:
+                self.names[frame.f_code.co_name] += 1
 
     def __str__(self) -> str:
         return f"{self.n} calls in {len(self.files)} files"
@@ -116,41 +117,6 @@ def printing(folder: Path) -> Calls:
     return calls_of(lambda: str(result))
 
 
-@contextmanager
-def games_counted() -> Iterator[Counter[str]]:
-    """Games that are started, and calls of their `play`."""
-    seen: Counter[str] = Counter()
-    kinds = [kind for name in algorithms.__all__ if isinstance(kind := getattr(algorithms, name), type)]
-    changed: list[tuple[type, str, Any]] = []
-    inside: list[str] = []
-
-    def count(kind: type, name: str, what: str) -> None:
-        inner = vars(kind)[name]
-
-        def counting(*given: Any, **named: Any) -> Any:
-            seen[what] += what not in inside  # a method that calls that of its base class is one
-            inside.append(what)
-            try:
-                return inner(*given, **named)
-            finally:
-                inside.pop()
-
-        changed.append((kind, name, inner))
-        setattr(kind, name, counting)
-
-    ours = {base for kind in kinds for base in kind.__mro__ if base.__module__.startswith("bestarm")}
-    for base in ours:
-        if "start" in vars(base):
-            count(base, "start", "games")
-        if "play" in vars(base):
-            count(base, "play", "plays")
-    try:
-        yield seen
-    finally:
-        for kind, name, inner in changed:
-            setattr(kind, name, inner)
-
-
 def main() -> None:
     """Print everything."""
     warnings.simplefilter("ignore")
@@ -169,11 +135,10 @@ def main() -> None:
         }
         total: Counter[str] = Counter()
         for what, step in steps.items():
-            with games_counted() as seen:
-                step()
+            seen = calls_of(step).names
             total += seen
-            print(f"then {what}: {seen['games']} games, {seen['plays']} calls of play")
-        print(f"everything that can be exported: {total['games']} games, {total['plays']} calls of play")
+            print(f"then {what}: {seen['start']} games, {seen['play']} calls of play")
+        print(f"everything that can be exported: {total['start']} games, {total['play']} calls of play")
 
 
 if __name__ == "__main__":

@@ -59,38 +59,6 @@ def in_turns(*works: Callable[[], object]) -> list[float]:
 # Games.
 
 
-def draw_only(arms: GaussianArms, n_rounds: int) -> None:
-    """What no simulation can avoid: standard normals into a buffer and a matrix product."""
-    rng = np.random.default_rng(0)
-    noise, rows = np.empty((2048, arms.n_arms)), np.empty((2048, arms.n_arms))
-    factor = np.linalg.cholesky(arms.covariance).T.copy()
-    for _ in range(n_rounds // 2048):
-        rng.standard_normal(out=noise)
-        np.matmul(noise, factor, out=rows)
-
-
-def plain_numpy_rounds(arms: GaussianArms, n_rounds: int) -> None:
-    """The paper's game written round by round in plain NumPy: draw, update the covariance, test all pairs."""
-    rng = np.random.default_rng(0)
-    factor = np.linalg.cholesky(arms.covariance)
-    K = arms.n_arms
-    mean, cross, alive = np.zeros(K), np.zeros((K, K)), np.ones(K, dtype=bool)
-    for t in range(1, n_rounds + 1):
-        x = arms.means + factor @ rng.standard_normal(K)
-        step = x - mean
-        mean += step / t
-        cross += np.outer(step, x - mean)
-        if t < 3:
-            continue
-        own = np.diag(cross)
-        V = np.maximum(own[:, None] + own[None, :] - 2 * cross, 0.0) / (t - 1)
-        alpha = np.sqrt(np.log(2 * K**2 * t * (t + 1) / DELTA) / (t - 1))
-        f = np.exp(2 * alpha**2 + 1) if alpha >= 1 / 3 else 1 / (1 - 2 * alpha)
-        lead = mean[None, :] - mean[:, None] - 1.5 * alpha * np.sqrt(2 * f * V)
-        beaten = (lead[:, alive] > 0).any(axis=1)
-        alive &= ~beaten
-
-
 def games(algorithm: PairwiseBAI, arms: Any) -> int:
     """Play games one after the other; the rounds they took."""
     return sum(play_game(algorithm, arms, repetition_rng(0, k)).n_rounds for k in range(GAMES))
@@ -123,17 +91,14 @@ bestarm.race(score, arms=["a", "b", "c"], items=range(50), bounds=(0, 1), progre
 
 def ratios() -> Iterator[Row]:
     """Games of Figure 1 beside what they are made of, and the first game and race of an installation."""
-    arms, few = equicorrelated_arms(10, 0.5), 4000
+    arms = equicorrelated_arms(10, 0.5)
     rounds = games(PAPER, arms)
-    playing, drawing, plain = in_turns(
-        lambda: games(PAPER, arms), lambda: draw_only(arms, rounds), lambda: plain_numpy_rounds(arms, few)
-    )
+    playing, drawing = in_turns(lambda: games(PAPER, arms), lambda: arms.draw(rounds, np.random.default_rng(0)))
     simulated(arms, 2)
     one, two = in_turns(lambda: simulated(arms, 1), lambda: simulated(arms, 2))
     numpy_import, own_import = in_turns(lambda: interpreter("import numpy"), lambda: interpreter("import bestarm"))
     yield "round of a game of Figure 1, ns", f"{1e9 * playing / rounds:.0f}", ""
     yield "round of a game / drawing its row alone", f"{playing / drawing:.2f}", "≤ 2"
-    yield "plain NumPy round / round of a game", f"{(plain / few) / (playing / rounds):.0f}", "≥ 100"
     yield "one thread / two threads", f"{one / two:.2f}", "≥ 1.7"
     yield "import bestarm / import numpy", f"{own_import / numpy_import:.2f}", "≤ 2"
     for what, code in (("game", FIRST_GAME), ("race", FIRST_RACE)):

@@ -3,8 +3,6 @@
 Races and games on laws whose best arm is known, delta 0.05; `bestarm validate` measures error rates of all comparisons
 on some seven hundred cases more. The parts:
 
-- ``shapes``: skewed scores without bounds: how often the answer is wrong, whether the verdict then warns, and the same
-  by wins;
 - ``ties``: how much of delta `LeaderBetting` uses where all arms are equally good;
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
@@ -34,54 +32,6 @@ Row = tuple[str, str, str]  # case, share of wrong answers, note
 def share(wrong: list[bool]) -> str:
     """How many of how many."""
     return f"{np.mean(wrong):.1%} ({sum(wrong)} of {len(wrong)})" if wrong else "none"
-
-
-def outliers(probability: float) -> Draw:
-    """Times: arm 1 is usually 10% quicker, and sometimes takes 10 more, so that arm 0 is the best in the mean."""
-
-    def draw(rng: np.random.Generator, n: int) -> Matrix:
-        usual = 0.9 + 0.05 * rng.standard_normal(n)
-        steady = 1.0 + 0.05 * rng.standard_normal(n)
-        return np.column_stack([steady, usual + 10.0 * (rng.random(n) < probability)])
-
-    return draw
-
-
-def lognormal(rng: np.random.Generator, n: int) -> Matrix:
-    """Arm 0 has the lower median and the larger mean (more is better, hence the sign)."""
-    return -np.column_stack([0.75 * np.exp(1.5 * rng.standard_normal(n)), 1.8 * np.exp(0.5 * rng.standard_normal(n))])
-
-
-def rare_wins(rng: np.random.Generator, n: int) -> Matrix:
-    """Arm 0 wins 10 on one item in ten, and nothing on the others; arm 1 always some 0.8."""
-    return -np.column_stack([10.0 * (rng.random(n) < 0.1), 0.8 + 0.1 * rng.random(n)])
-
-
-SHAPES: dict[str, Draw] = {
-    "times, 2% outliers": outliers(0.02),
-    "times, 10% outliers": outliers(0.1),
-    "lognormal": lognormal,
-    "rare large wins": rare_wins,
-}
-
-
-def shapes(races: int) -> Iterator[Row]:
-    """Less is better and arm 0 the best in the mean; by wins the arm that is better more often must stay."""
-    for name, draw in SHAPES.items():
-        wrong, warned, lost = [], [], []
-        often = draw(np.random.default_rng(0), 200_000)
-        better_more_often = str(int((often[:, 1] < often[:, 0]).mean() > 0.5))
-        for seed in range(races):
-            scores = draw(np.random.default_rng([4, len(name), seed]), 3000)
-            result = bestarm.race_table(scores, comparison=StudentMixture(), lower_is_better=True, seed=seed)
-            wrong.append(result.best == "1")
-            warned += [bool(result.warnings)] if wrong[-1] else []
-            by_wins = bestarm.race_table(
-                scores, criterion="wins", target="population", lower_is_better=True, seed=seed, delta=DELTA
-            )
-            lost.append(better_more_often not in by_wins.candidates)
-        yield f"no bounds, {name}: wrong answer", share(wrong), f"wrong answers that warn of the shape: {share(warned)}"
-        yield f"{name}, by wins: the arm that is better more often dropped", share(lost), ""
 
 
 def ties(races: int) -> Iterator[Row]:
@@ -212,7 +162,7 @@ def plans(races: int) -> Iterator[Row]:
     yield "all instances", share(every), ""
 
 
-PARTS = {part.__name__: part for part in (shapes, ties, skewed, plans)}
+PARTS = {part.__name__: part for part in (ties, skewed, plans)}
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import random
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,11 @@ class Target:
     fixed: tuple[str, ...] = ()  # arguments that are left as they are
 
 
+def plain(call: Callable[..., Any], **always: Any) -> Callable[..., Any]:
+    """A call that has no use for random numbers."""
+    return lambda luck, **options: call(**options, **always)
+
+
 def usual(names: str, **others: tuple[Any, ...]) -> Values:
     """Values that work, by parameter."""
     return {name: USUAL[name] for name in names.split()} | others
@@ -140,7 +146,7 @@ def game_told(luck: random.Random, algorithm: Any, n_arms: Any) -> Any:
     return game.means, game.candidates, game.intervals()
 
 
-def of_result(luck: random.Random, folder: Path, name: Any, value: Any) -> Any:
+def of_result(folder: Path, luck: random.Random, name: Any, value: Any) -> Any:
     """The methods of a result that take something; what they write goes into a folder."""
     result = bestarm.race_table(SCORES, arms=["a", "b", "c"])
     if name == "lead":
@@ -181,22 +187,20 @@ def targets(folder: Path) -> list[Target]:
         Target("race of", race, usual("arms function", **few), usual(RACE), fixed=("max_evaluations",)),
         Target("race in a store", race, usual("arms", store=stores), usual(RACE), 15),
         Target("Race", race_told, usual("arms"), usual(RACE), 40, (RuntimeError,)),
-        Target("race_table", lambda luck, **o: bestarm.race_table(**o), usual("frame"), usual(f"{TABLE} missing"), 40),
+        Target("race_table", plain(bestarm.race_table), usual("frame"), usual(f"{TABLE} missing"), 40),
         Target(
             "race_commands",
-            lambda luck, **o: bestarm.race_commands(progress=False, **o),
+            plain(bestarm.race_commands, progress=False),
             usual("commands", **few),
             usual("score timeout folder retries items delta"),
             fixed=("max_evaluations",),
         ),
-        Target("plan", lambda luck, **o: bestarm.plan(**o), usual("pilot repetitions"), usual(f"n_items {TABLE}"), 1),
-        Target(
-            "simulate", lambda luck, **o: bestarm.simulate(**o), usual("algorithm repetitions", **law), usual("seed")
-        ),
+        Target("plan", plain(bestarm.plan), usual("pilot repetitions"), usual(f"n_items {TABLE}"), 1),
+        Target("simulate", plain(bestarm.simulate), usual("algorithm repetitions", **law), usual("seed")),
         Target("game", game_told, {"algorithm": SOME, "n_arms": (2, 3)}, {}, 5, (RuntimeError,), ("algorithm",)),
         Target(
             "result",
-            lambda luck, **options: of_result(luck, folder, **options),
+            partial(of_result, folder),
             {"name": ("lead", "getitem", "json"), "value": ("a", "b", "x")},
             {},
             errors=(KeyError, OSError),
@@ -205,13 +209,13 @@ def targets(folder: Path) -> list[Target]:
         by_signature("load_result", bestarm.load_result),
         Target(
             "ScoreTable",
-            lambda luck, **o: bestarm.ScoreTable(**o),
+            plain(bestarm.ScoreTable),
             {"arms": (("a", "b", "c"),), "items": (tuple(map(str, range(30))),), "scores": (SCORES,)},
             {"groups": (None,)},
         ),
         Target(
             "Record.of_rows",
-            lambda luck, **o: Record.of_rows(**o),
+            plain(Record.of_rows),
             {"rounds": ([(1, "x", 2)], []), "scores": ([(1, 0, 0.5, None), (1, 1, 0.5, None)], []), "ahead": (1, 4)},
             {},
         ),
@@ -260,13 +264,9 @@ def called(target: Target, luck: random.Random, note: Note, folder: Path) -> str
         file.unlink()
     try:
         return spoken(target.call(luck, **given))
-    except OwnError:
-        return "own error"
     except KeyboardInterrupt:
         return "interrupted"
     except Exception as error:
-        if isinstance(error.__cause__, OwnError) and not isinstance(error, MemoryError | RecursionError):
-            return "own error"  # a hostile object failed, and the error says so
         return judge(error, (*REFUSALS, *target.errors))
 
 
@@ -279,7 +279,7 @@ def spoken(result: Any) -> str:
         result.to_json()
         _ = result.regret_bound, result.for_population, result.records, result.verdict
     except OwnError:
-        return "own error"
+        raise
     except Exception as error:
         raise Fault(f"a result cannot be shown: {type(error).__name__}: {str(error)[:200]}") from error
     return f"raced {result.reason}"

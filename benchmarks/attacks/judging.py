@@ -42,7 +42,9 @@ def text_of(error: BaseException) -> str:
 
 
 def judge(error: BaseException, allowed: tuple[type[BaseException], ...] = REFUSALS) -> str:
-    """The kind of a refusal that is as promised; anything else is a fault."""
+    """The kind of a refusal that is as promised; anything else is a fault, unless a user's own object failed."""
+    if isinstance(error, OwnError) or (isinstance(error.__cause__, OwnError) and isinstance(error, allowed)):
+        return "own error"
     name = type(error).__name__
     where = _place(error)
     if not isinstance(error, allowed) or isinstance(error, RecursionError | NotImplementedError):

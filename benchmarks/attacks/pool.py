@@ -142,7 +142,8 @@ def warm_up(case: Case, n: int) -> None:
     scores = np.random.default_rng(0).random((12, 3))
     for algorithm in SOME:
         bestarm.race_table(scores, algorithm=algorithm).to_json()
-    str(bestarm.race_table(scores, criterion="wins"))
+    for options in ({"criterion": "wins"}, {"bounds": (0, 1)}, {"bounds": (0, 1), "target": "population"}):
+        str(bestarm.race_table(scores, **options))
     watch_the_clock()
     for k in range(n):
         run_case(case, "pool", 0, k)  # what is wrong is looked at when it comes as a case
