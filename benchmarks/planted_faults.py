@@ -18,9 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ("src", "tests", "pyproject.toml", "README.md")
 PATIENCE = 900  # seconds for the tests of one fault; a fault that hangs is noticed too
@@ -66,21 +63,16 @@ def planted(text: str, fault: Fault) -> str:
 def copy_tree(target: Path) -> None:
     """A copy of the sources and the tests, compiled kernels included: they are kept for one state of their sources."""
     for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, target / name)
-        else:
-            shutil.copy2(source, target / name)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, target / name)
 
 
 def run_tests(tree: Path, tests: Sequence[str]) -> str:
     """What becomes of these tests in a tree: passed, failed, hung, or the words that pytest ended with."""
-    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
+    own = os.environ | {"PYTHONPATH": str(tree / "src")}
     command = [sys.executable, "-m", "pytest", "-x", "-q", *(f"tests/{name}" for name in tests)]
     try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(command, cwd=tree, env=own, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
         return "hung"
     verdicts = {PASSED: "passed", FAILED: "failed"}
@@ -139,14 +131,11 @@ def main() -> int:
         return int(bool(wrong))
     if not options.skip_control:
         check_without_faults(faults)
-    table = Table("file", "fault", "fate", "seconds")
     dead = 0
     with ThreadPoolExecutor(options.workers) as pool:
         for fault, (fate, seconds) in zip(faults, pool.map(try_fault, faults), strict=True):
             dead += fate.startswith("killed")
-            table.add_row(fault.file, fault.name, fate, f"{seconds:.0f}")
-            print(f"{fate:>10}  {fault.file}: {fault.name}", flush=True)
-    Console(width=140).print(table)
+            print(f"{fate:>10} after {seconds:3.0f} s  {fault.file}: {fault.name}", flush=True)
     print(f"{dead} of {len(faults)} faults were killed")
     return int(dead < len(faults))
 
