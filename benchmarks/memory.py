@@ -23,7 +23,7 @@ import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.comparisons import LeaderBetting, StudentMixture
 from laws import Matrix
-from race_files import DELTA, UNIT, continue_race
+from stored_races import DELTA, UNIT, continue_race
 
 SMALL = 300  # rounds of the same work that is done before the peak is looked at
 THREE = np.full(3, 0.5)  # means of arms that nobody can tell apart
@@ -69,7 +69,7 @@ def of_a_file(what: str, n_arms: int, kind: str, n_rounds: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.sqlite"
         call = f"write_race(Path({str(path)!r}), {n_arms}, {kind!r}, {n_rounds})"
-        program = f"from pathlib import Path; from race_files import write_race; {call}"
+        program = f"from pathlib import Path; from stored_races import write_race; {call}"
         subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent)
         if what == "resume":
             continue_race(path, n_arms, kind, n_rounds)

@@ -30,7 +30,7 @@ from bestarm.arms import GaussianArms, TableArms, equicorrelated_arms
 from bestarm.comparisons import Betting, Comparison, GaussianBernstein, LeaderBetting, StudentMixture
 from bestarm.simulation import play_game, repetition_rng
 from laws import CONSOLE, coin_arms, headed
-from race_files import ROUNDS, SCORES, continue_race, random_rounds, write_race
+from stored_races import ROUNDS, SCORES, continue_race, random_rounds, write_race
 
 DELTA = 0.1
 TURNS = 7
@@ -222,7 +222,7 @@ def resuming() -> Iterator[Row]:
                 write_race(path, n_arms, kind, n_rounds)
                 here = partial(continue_race, path, n_arms, kind, n_rounds)
                 call = f"continue_race(Path({str(path)!r}), {n_arms}, {kind!r}, {n_rounds})"
-                code = f"from pathlib import Path; from race_files import continue_race; {call}"
+                code = f"from pathlib import Path; from stored_races import continue_race; {call}"
                 elsewhere = partial(interpreter, code, PYTHONPATH=str(Path(__file__).parent))
                 here()  # compiled
                 warm, fresh = in_turns(here, elsewhere)
