@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("src", "tests", "pyproject.toml", "README.md")
+COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "README.md")
 PATIENCE = 900  # seconds for the tests of one fault; a fault that hangs is noticed too
 PASSED, FAILED = 0, 1  # exit codes of pytest; another one is no verdict
 
