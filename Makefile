@@ -38,7 +38,6 @@ format: $(STAMP)
 
 bench: $(STAMP)  ## speed, as ratios in one run
 	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/race_speed.py
 
 faults: $(STAMP)  ## do the tests notice faults that are planted? takes some ten minutes
 	$(BIN)/python benchmarks/planted_faults.py

@@ -10,13 +10,17 @@ there are any.
 """
 
 import argparse
+import json
 import os
 import sys
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
+from dataclasses import asdict
 from pathlib import Path
 
 from attacks import pool
-from attacks.pool import Found, Tally
+from attacks.judging import pattern
+from attacks.pool import Ran
 
 # How many kills, interruptions, courses of state machines and so on "all" runs.
 FULL = {
@@ -48,34 +52,46 @@ def main() -> None:
     parser.add_argument("--found", type=Path, default=Path("faults"), help="folder for the faults found")
     given = parser.parse_args()
     if given.only is not None:
-        came = pool.replay(given.kind, given.seed, given.only)
-        print(f"a fault: {came.what}\n{came.given}\n{came.where}" if isinstance(came, Found) else came)
-        sys.exit(isinstance(came, Found))
-    kinds = list(FULL) if given.kind == "all" else [given.kind]
-    any_fault = False
-    for kind in kinds:
-        n = given.n if given.n is not None else max(1, round(FULL[kind] * given.scale))
-        cases = -(-n // pool.said_by(kind, "PER_CASE", 1))
-        tally = pool.attack(kind, cases, given.seed, given.workers, given.first)
-        report(tally, given.found)
-        any_fault = any_fault or bool(tally.found)
-    sys.exit(any_fault)
+        ran = pool.replay(given.kind, given.seed, given.only)
+        print(f"{ran.came}, {ran.seconds:.2f} seconds, {ran.memory / 2**20:.0f} MB")
+        print(*filter(None, (ran.fault, ran.given, ran.where)), sep="\n")
+        sys.exit(ran.fault is not None)
+    faulty = [kind for kind in (FULL if given.kind == "all" else [given.kind]) if attack(kind, given)]
+    sys.exit(bool(faulty))
 
 
-def report(tally: Tally, folder: Path) -> None:
-    """Print what came of a kind of attack, and write its faults to a file."""
-    print(tally, flush=True)
-    target = folder / f"{tally.kind}.jsonl"
-    if not tally.found:
-        target.unlink(missing_ok=True)  # of an earlier run
+def attack(kind: str, given: argparse.Namespace) -> bool:
+    """Run the cases of one kind, print what came of them; whether there were faults."""
+    n = given.n if given.n is not None else max(1, round(FULL[kind] * given.scale))
+    begun = time.perf_counter()
+    cases = -(-n // pool.said_by(kind, "PER_CASE", 1))
+    found = pool.attack(kind, cases, given.seed, given.workers, given.first)
+    faults = [ran for ran in found if ran.fault is not None]
+    came = ", ".join(f"{name} {times:,}" for name, times in Counter(ran.came for ran in found).most_common(8))
+    slowest, largest = max(found, key=lambda ran: ran.seconds), max(found, key=lambda ran: ran.memory)
+    print(
+        f"{kind}: {len(found):,} cases, {len(faults):,} faults; slowest {slowest.seconds:.1f} s (case {slowest.case}), "
+        f"largest {largest.memory / 2**20:,.0f} MB (case {largest.case}), "
+        f"{len(found) / (time.perf_counter() - begun):,.0f} a second ({came})",
+        flush=True,
+    )
+    report(faults, given.found / f"{kind}.jsonl", f"python benchmarks/faults.py {kind} --seed {given.seed} --only")
+    return bool(faults)
+
+
+def report(faults: list[Ran], target: Path, replay: str) -> None:
+    """Print the faults, those that are alike once, and write all of them to a file; that of an earlier run goes."""
+    target.unlink(missing_ok=True)
+    if not faults:
         return
-    groups = defaultdict(list)
-    for one in tally.found:
-        groups[one.pattern].append(one)
-    for same in sorted(groups.values(), key=len, reverse=True):
-        print(f"  {len(same)} x {ascii(same[0].what)[1:300]} (case {same[0].case})", flush=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    target.write_text("".join(f"{one.line()}\n" for one in tally.found), encoding="utf-8")
+    alike = defaultdict(list)
+    for one in faults:
+        alike[pattern(one.fault or "")].append(one)
+    for same in sorted(alike.values(), key=len, reverse=True):
+        print(f"  {len(same)} x {ascii(same[0].fault)[1:300]} (case {same[0].case})", flush=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps(asdict(one) | {"replay": f"{replay} {one.case}"}) for one in faults)
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"  all of them, with how to replay them: {target}", flush=True)
 
 

@@ -1,15 +1,12 @@
-"""How much memory and time do long games and races take? ``python benchmarks/memory.py [CASE ...]``
+"""How much memory and time do long games and races take? ``python benchmarks/memory.py [WORD ...]``
 
 Each case runs in an interpreter of its own. Printed are its peak of resident memory, how much of that came after the
 same work on a small scale (imports, compiled code), what that is per evaluation, and processor seconds.
 ``--share 0.01`` does a hundredth of everything.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -19,11 +16,18 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+import numpy as np
+
+import bestarm
+from bestarm.algorithms import PairwiseBAI
+from bestarm.comparisons import LeaderBetting, StudentMixture
+from laws import Matrix
+from stored_races import DELTA, UNIT, continue_race
 
 SMALL = 300  # rounds of the same work that is done before the peak is looked at
-UNIT = (0.0, 1.0)
-BATCH = 10_000  # rounds that are stored at a time
+THREE = np.full(3, 0.5)  # means of arms that nobody can tell apart
+MANY = np.append(np.full(1998, 0.15), [0.85, 0.85])  # two good ones among many bad ones
 
 
 def peak() -> float:
@@ -32,145 +36,63 @@ def peak() -> float:
     return used / 1e6 if sys.platform == "darwin" else used * 1024 / 1e6
 
 
-def draws(n_rounds: int, means: Any) -> Any:
-    """Rounds of scores in [0, 1] around these means, in blocks that are drawn one after the other."""
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    for _ in range(n_rounds):
-        yield np.clip(means + rng.uniform(-0.1, 0.1, len(means)), 0.0, 1.0)
+def scores_around(means: Matrix, rng: np.random.Generator) -> Matrix:
+    """A round of scores in [0, 1]."""
+    return np.clip(means + rng.uniform(-0.1, 0.1, len(means)), 0.0, 1.0)
 
 
-def alike(n_arms: int) -> Any:
-    """Means of arms that nobody can tell apart."""
-    import numpy as np
-
-    return np.full(n_arms, 0.5)
-
-
-def two_of(n_arms: int) -> Any:
-    """Two good arms that nobody can tell apart among many bad ones."""
-    import numpy as np
-
-    return np.append(np.full(n_arms - 2, 0.15), [0.85, 0.85])
-
-
-def game(means: Callable[[], Any], bounded: bool, n_rounds: int) -> int:
+def game(means: Matrix, bounded: bool, n_rounds: int) -> int:
     """A game that is asked and told, round by round; the evaluations."""
-    from bestarm.algorithms import PairwiseBAI
-    from bestarm.comparisons import Betting, StudentMixture
-
-    level = means()
-    one = PairwiseBAI(1e-9, comparison=Betting() if bounded else StudentMixture()).start(len(level))
-    for row in draws(n_rounds, level):
-        one.tell(row[one.ask()])
+    rng = np.random.default_rng(0)
+    one = PairwiseBAI(DELTA, comparison=LeaderBetting() if bounded else StudentMixture()).start(len(means))
+    for _ in range(n_rounds):
+        one.tell(scores_around(means, rng)[one.ask()])
     return one.n_queries
 
 
-def race(means: Callable[[], Any], bounded: bool, stored: bool, n_rounds: int) -> int:
-    """The same in a race."""
-    import bestarm
-
-    level = means()
+def race(means: Matrix, bounded: bool, stored: bool, n_rounds: int) -> int:
+    """The same in a race, with a store or without."""
+    rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "race.sqlite" if stored else None
         bounds = UNIT if bounded else None
-        with bestarm.Race(range(len(level)), bounds=bounds, delta=1e-9, store=store) as one:
-            for row in draws(n_rounds, level):
+        with bestarm.Race(range(len(means)), bounds=bounds, delta=DELTA, store=store) as one:
+            for _ in range(n_rounds):
                 for todo in one.ask():
+                    row = scores_around(means, rng)
                     one.tell(todo, {arm: row[arm] for arm in todo.arms})
             return int(one.result().n_evaluations)
 
 
-def write_race(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
-    """A file with the race of so many rounds, undecided, written quickly: arms that nobody can tell apart."""
-    import numpy as np
-
-    import bestarm
-    from bestarm.record.sqlite import SQLiteStore
-    from bestarm.sources.items import item_text, items_in_order
-
-    items = range(4 * n_rounds) if kind == "pool" else None
-    with bestarm.Race(range(n_arms), items=items, bounds=None if kind == "gaussian" else UNIT, store=path, delta=1e-9):
-        pass
-    store = SQLiteStore(path)
-    store._connection.execute("PRAGMA synchronous=OFF")
-    order, rng = items_in_order(items, 0).order, np.random.default_rng(0)
-    for first in range(1, n_rounds + 1, BATCH):
-        numbers = range(first, min(first + BATCH, n_rounds + 1))
-        scores = rng.random((len(numbers), n_arms)).tolist()
-        rounds = [(number, item_text(next(order)), n_arms) for number in numbers]
-        rows = [
-            (number, arm, score, None)
-            for number, row in zip(numbers, scores, strict=True)
-            for arm, score in enumerate(row)
-        ]
-        store.save(rounds, rows)
-    store.close()
-
-
-def show(path: Path, **_: Any) -> None:
-    """What ``bestarm show`` prints."""
-    import bestarm
-
-    str(bestarm.load_result(path))
-
-
-def as_json(path: Path, **_: Any) -> None:
-    """What ``bestarm show --json`` prints."""
-    import bestarm
-
-    bestarm.load_result(path).to_json()
-
-
-def report(path: Path, **_: Any) -> None:
-    """What ``bestarm report`` writes."""
-    import bestarm
-
-    bestarm.load_result(path).to_html(path.with_suffix(".html"))
-
-
-def resume(path: Path, n_arms: int, kind: str, n_rounds: int) -> None:
-    """What a race that is continued does before its first evaluation, and its result."""
-    import bestarm
-
-    items = range(4 * n_rounds) if kind == "pool" else None
-    bounds = None if kind == "gaussian" else UNIT
-    with bestarm.Race(range(n_arms), items=items, bounds=bounds, store=path, delta=1e-9) as one:
-        assert one.state.game.n_rounds == n_rounds  # noqa: S101
-        one.result()
-
-
-def stored(work: Callable[..., None], n_arms: int, kind: str, n_rounds: int) -> int:
-    """Do something with a file that another process has written; the evaluations."""
+def of_a_file(what: str, n_arms: int, kind: str, n_rounds: int) -> int:
+    """Show, report or continue a file that another process has written; the evaluations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "race.sqlite"
         call = f"write_race(Path({str(path)!r}), {n_arms}, {kind!r}, {n_rounds})"
-        program = f"from pathlib import Path; from memory import write_race; {call}"
+        program = f"from pathlib import Path; from stored_races import write_race; {call}"
         subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent)
-        begun = time.process_time()
-        work(path, n_arms=n_arms, kind=kind, n_rounds=n_rounds)
-        print(f"  {work.__name__}: {time.process_time() - begun:.1f} s", file=sys.stderr)
+        if what == "resume":
+            continue_race(path, n_arms, kind, n_rounds)
+        elif what == "show":
+            str(bestarm.load_result(path))
+        elif what == "show as JSON":
+            bestarm.load_result(path).to_json()
+        else:
+            bestarm.load_result(path).to_html(path.with_suffix(".html"))
     return n_arms * n_rounds
 
 
-three, many = partial(alike, 3), partial(two_of, 2000)
 CASES: dict[str, tuple[Callable[[int], int], int]] = {
-    "game of three": (partial(game, three, False), 10**6),
-    "game of three, bounds": (partial(game, three, True), 10**6),
-    "race of three": (partial(race, three, False, False), 10**6),
-    "race of three, bounds": (partial(race, three, True, False), 10**6),
-    "race of three, bounds, stored": (partial(race, three, True, True), 10**6),
-    "game of 2,000, two survive": (partial(game, many, False), 2 * 10**5),
-    "game of 2,000, two survive, bounds": (partial(game, many, True), 2 * 10**5),
-    "race of 2,000, two survive": (partial(race, many, False, False), 2 * 10**5),
-    "race of 2,000, two survive, bounds": (partial(race, many, True, False), 2 * 10**5),
+    f"race of three, {words}": (partial(race, THREE, bounded, stored), 10**6)
+    for words, bounded, stored in (("no bounds", False, False), ("bounds", True, False), ("bounds, stored", True, True))
 }
-for the_kind in ("gaussian", "seeds", "pool"):
-    for work in (show, as_json, resume, report):
-        for width, length in ((10, 10**6), (2, 5 * 10**6)):
-            name = f"{work.__name__} of {the_kind}, {width} arms"
-            CASES[name] = (partial(stored, work, width, the_kind), length)
+for bounded, words in ((False, "no bounds"), (True, "bounds")):
+    CASES[f"game of three, {words}"] = (partial(game, THREE, bounded), 10**6)
+    CASES[f"game of 2,000, two survive, {words}"] = (partial(game, MANY, bounded), 2 * 10**5)
+    CASES[f"race of 2,000, two survive, {words}"] = (partial(race, MANY, bounded, False), 2 * 10**5)
+    for what in ("show", "show as JSON", "resume", "report"):
+        for n_arms, length in ((10, 10**6), (2, 5 * 10**6)):
+            CASES[f"{what}, {words}, {n_arms} arms"] = (partial(of_a_file, what, n_arms, words), length)
 
 
 def measure(name: str, share: float) -> None:
@@ -186,8 +108,8 @@ def measure(name: str, share: float) -> None:
 
 def main() -> None:
     """Run the cases, each on its own, and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", help="words that the names of cases must hold; all cases by default")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", help="words that the names of cases must hold; all cases by default")
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -195,9 +117,9 @@ def main() -> None:
         measure(given.measure, given.share)
         return
     print(f"{'case':<40}{'peak, MB':>10}{'more, MB':>10}{'evaluations':>14}{'bytes each':>12}{'seconds':>10}")
-    for name in (name for name in CASES if all(word in name for word in given.cases)):
+    for name in (name for name in CASES if all(word in name for word in given.words)):
         command = [sys.executable, __file__, "--measure", name, "--share", str(given.share)]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found = json.loads(done.stdout)
         each = 1e6 * found["more"] / found["evaluations"]
         line = f"{name:<40}{found['peak']:>10.0f}{found['more']:>10.0f}{found['evaluations']:>14,}"

@@ -1,8 +1,9 @@
 """Do the tests notice? ``python benchmarks/planted_faults.py``
 
-Plants one small fault after the other in a copy of the tree, runs the tests that are aimed at it there, and prints who
-was killed. A text that does not occur exactly once is refused: the list must follow the code. First the same tests run
-without any fault, for a kill means nothing where they fail anyway. ``--only WORD`` takes the faults with this word.
+Plants one small fault of ``planted_faults.txt`` after the other in a copy of the tree, runs the tests that are aimed at
+it there, and prints who was killed. A text that does not occur exactly once is refused: the list must follow the code.
+First the same tests run without any fault, for a kill means nothing where they fail anyway. ``--only WORD`` takes the
+faults with this word, ``--check`` only looks whether all faults can be planted.
 """
 
 import argparse
@@ -14,17 +15,41 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from fault_list import FAULTS, KNOWN, Fault
-
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("src", "tests", "pyproject.toml", "README.md")
+COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "README.md")
 PATIENCE = 900  # seconds for the tests of one fault; a fault that hangs is noticed too
 PASSED, FAILED = 0, 1  # exit codes of pytest; another one is no verdict
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault in a file of src/bestarm, and the test files that are aimed at it."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    tests: tuple[str, ...]
+
+
+def read_faults() -> list[Fault]:
+    """The list, in which faults are separated by empty lines."""
+    text = Path(__file__).with_name("planted_faults.txt").read_text(encoding="utf-8")
+    blocks = [block.splitlines() for block in text.split("\n\n") if not block.startswith("#")]
+    return [parse(block) for block in blocks if block]
+
+
+def parse(lines: list[str]) -> Fault:
+    """One fault: its name, its file and tests, lines as they are (-) and as they are with the fault (+)."""
+    name, where, *changed = lines
+    file, _, tests = where.partition(": ")
+    right, wrong = ("\n".join(line[2:] for line in changed if line.startswith(sign)) for sign in "-+")
+    if not (file.endswith(".py") and right and right != wrong):
+        raise ValueError(f"this is no fault: {lines}")
+    return Fault(name, file, right, wrong, tuple(tests.split()))
 
 
 def planted(text: str, fault: Fault) -> str:
@@ -38,21 +63,16 @@ def planted(text: str, fault: Fault) -> str:
 def copy_tree(target: Path) -> None:
     """A copy of the sources and the tests, compiled kernels included: they are kept for one state of their sources."""
     for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, target / name)
-        else:
-            shutil.copy2(source, target / name)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, target / name)
 
 
 def run_tests(tree: Path, tests: Sequence[str]) -> str:
     """What becomes of these tests in a tree: passed, failed, hung, or the words that pytest ended with."""
-    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
+    own = os.environ | {"PYTHONPATH": str(tree / "src")}
     command = [sys.executable, "-m", "pytest", "-x", "-q", *(f"tests/{name}" for name in tests)]
     try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(command, cwd=tree, env=own, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
         return "hung"
     verdicts = {PASSED: "passed", FAILED: "failed"}
@@ -72,13 +92,19 @@ def try_fault(fault: Fault) -> tuple[str, float]:
     return fate, time.monotonic() - begun
 
 
-def check_list(faults: Sequence[Fault]) -> None:
-    """Refuse faults that cannot be planted, or that no test is aimed at."""
+def problems(faults: Sequence[Fault]) -> list[str]:
+    """Why faults cannot be planted, or that no test is aimed at them."""
+    found = []
     for fault in faults:
-        planted((ROOT / "src/bestarm" / fault.file).read_text(encoding="utf-8"), fault)
+        source = ROOT / "src/bestarm" / fault.file
+        try:
+            planted(source.read_text(encoding="utf-8"), fault)
+        except (OSError, ValueError) as error:
+            found.append(f"{fault.name}: {error}")
         missing = [name for name in fault.tests if not (ROOT / "tests" / name).is_file()]
         if missing or not fault.tests:
-            raise ValueError(f"{fault.name}: there are no tests {missing}")
+            found.append(f"{fault.name}: there are no tests {missing}")
+    return found
 
 
 def check_without_faults(faults: Sequence[Fault]) -> None:
@@ -96,19 +122,20 @@ def main() -> int:
     parser.add_argument("--only", default="", help="faults with this word in their name or file")
     parser.add_argument("--workers", type=int, default=1, help="faults tried at a time")
     parser.add_argument("--skip-control", action="store_true", help="do not run the tests without faults first")
+    parser.add_argument("--check", action="store_true", help="only look whether all faults can be planted")
     options = parser.parse_args()
-    faults = [fault for fault in (*KNOWN, *FAULTS) if options.only in f"{fault.file} {fault.name}"]
-    check_list(faults)
+    faults = [fault for fault in read_faults() if options.only in f"{fault.file} {fault.name}"]
+    wrong = problems(faults)
+    if wrong or options.check:
+        print("\n".join([*wrong, f"{len(wrong)} problems with {len(faults)} faults"]))
+        return int(bool(wrong))
     if not options.skip_control:
         check_without_faults(faults)
-    table = Table("file", "fault", "fate", "seconds")
     dead = 0
     with ThreadPoolExecutor(options.workers) as pool:
         for fault, (fate, seconds) in zip(faults, pool.map(try_fault, faults), strict=True):
             dead += fate.startswith("killed")
-            table.add_row(fault.file, fault.name, fate, f"{seconds:.0f}")
-            print(f"{fate:>10}  {fault.file}: {fault.name}", flush=True)
-    Console(width=140).print(table)
+            print(f"{fate:>10} after {seconds:3.0f} s  {fault.file}: {fault.name}", flush=True)
     print(f"{dead} of {len(faults)} faults were killed")
     return int(dead < len(faults))
 

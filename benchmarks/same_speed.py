@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -23,9 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from earlier import make_present
+from trees import ROOT, checked_out, environment_of
 
-ROOT = Path(__file__).resolve().parent.parent
 TURNS = 15
 BOUNDS = (0.0, 1.0)
 
@@ -109,9 +107,6 @@ def works(folder: Path) -> dict[str, Callable[[], object]]:
 
 def serve() -> None:
     """Do what is asked on standard input, and answer with seconds."""
-    import bestarm
-
-    make_present(bestarm)
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         known = works(Path(folder))
@@ -127,30 +122,12 @@ def serve() -> None:
 
 
 @contextmanager
-def tree(name: str) -> Iterator[Path]:
-    """The folder of a source tree: one that is there, or a revision checked out for the time being."""
-    if (Path(name) / "src" / "bestarm").is_dir():
-        yield Path(name).resolve()
-        return
-    git = ["git", "-C", str(ROOT), "worktree"]
-    with tempfile.TemporaryDirectory() as folder:
-        where = Path(folder) / "tree"
-        subprocess.run([*git, "add", "--quiet", "--detach", str(where), name], check=True)
-        try:
-            yield where
-        finally:
-            subprocess.run([*git, "remove", "--force", str(where)], check=True)
-
-
-@contextmanager
 def server(source: Path) -> Iterator[subprocess.Popen[str]]:
     """An interpreter that imports bestarm from this tree and does what it is asked."""
     command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "PYTHONPATH": str(source / "src"), "NUMBA_CACHE_DIR": cache}
-        with subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
+        own, pipe = environment_of(source, Path(cache)), subprocess.PIPE
+        with subprocess.Popen(command, env=own, stdin=pipe, stdout=pipe, text=True) as process:
             yield process
 
 
@@ -175,7 +152,7 @@ def main() -> None:
         serve()
         return
     with ExitStack() as stack:
-        trees = [stack.enter_context(tree(name)) for name in (given.before, given.after)]
+        trees = [stack.enter_context(checked_out(name)) for name in (given.before, given.after)]
         two = [stack.enter_context(server(source)) for source in trees]
         names = [json.loads(process.stdout.readline()) for process in two if process.stdout is not None]
         print(f"{'work':<48}{'before, ms':>12}{'after, ms':>12}{'after / before':>16}")

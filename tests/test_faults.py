@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from attacks import pool
-from attacks.memory import Peak
 from bestarm.racing import evaluation
 
 CASES = {"tables": 60, "calls": 60, "lines": 40, "stores": 40, "executors": 15}
@@ -18,7 +17,7 @@ def test_bad_input_is_refused_in_one_sentence(kind: str, tmp_path: Path, monkeyp
         monkeypatch.setenv(name, os.environ.get(name, ""))  # a kind may set them, and they come back
     monkeypatch.setattr(evaluation, "FIRST_PAUSE", evaluation.FIRST_PAUSE)  # the same
     monkeypatch.chdir(tmp_path)
-    case, peak = pool.prepared(kind, tmp_path), Peak()
+    case = pool.prepared(kind, tmp_path)
     pool.watch_the_clock()
-    came = [pool.run_case(case, kind, 0, number, peak)[0] for number in range(CASES[kind])]
-    assert [(one.case, one.what, one.given) for one in came if isinstance(one, pool.Found)] == []
+    came = [pool.run_case(case, kind, 0, number) for number in range(CASES[kind])]
+    assert [(one.case, one.fault, one.given) for one in came if one.fault is not None] == []

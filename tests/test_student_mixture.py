@@ -338,6 +338,11 @@ def test_weights_that_are_refused(weights: tuple[float, ...], message: str) -> N
         StudentMixture(precisions=(1.0, 2.0), weights=weights)
 
 
+def test_a_first_look_at_a_single_round_is_refused() -> None:
+    with pytest.raises(ValueError, match="^min_rounds must be a whole number of at least 2, got 1"):
+        StudentMixture(min_rounds=1)
+
+
 # --- games -----------------------------------------------------------------------------------------------------------
 
 

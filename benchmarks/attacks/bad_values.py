@@ -7,7 +7,7 @@ import fractions
 import itertools
 import pathlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,57 +35,51 @@ NUMBERS: tuple[Any, ...] = (
     np.longdouble("1e4000"), np.bool_(True), np.complex128(1), np.datetime64("NaT"), np.datetime64("2020-01-01"),
     np.timedelta64(5, "s"), np.str_("x"), np.bytes_(b"x"), datetime.date(2020, 1, 1), datetime.timedelta(days=1),
 )  # fmt: skip
+PAGE = 4096  # bytes that SQLite writes together
 BIG = 1000  # whole numbers above this can mean honest work
 
 
 class Hostile:
-    """An object of which everything fails, or some of it."""
+    """An object of which everything fails, or some of it: the parts are names of special methods."""
 
     def __init__(self, parts: tuple[str, ...]) -> None:
         self.parts = parts
 
-    def _do(self, part: str, otherwise: Any) -> Any:
+
+def _item(key: Any) -> Any:
+    if isinstance(key, int) and not 0 <= key < 3:
+        raise IndexError(key)
+    return key
+
+
+# What the special methods of a hostile object give where they do not fail.
+USUAL: dict[str, Callable[..., Any]] = {
+    "repr": lambda: "<hostile>",
+    "str": lambda: "hostile",
+    "eq": lambda other: False,
+    "hash": lambda: 7,
+    "bool": lambda: True,
+    "len": lambda: 3,
+    "iter": lambda: iter((1, 2, 3)),
+    "getitem": _item,
+    "float": lambda: 0.5,
+    "index": lambda: 3,
+    "call": lambda *_, **__: 0.5,
+}
+PARTS = tuple(USUAL)
+
+
+def _method(part: str) -> Callable[..., Any]:
+    def method(self: Hostile, *given: Any, **named: Any) -> Any:
         if part in self.parts:
             raise OwnError(f"own {part}")
-        return otherwise
+        return USUAL[part](*given, **named)
 
-    def __repr__(self) -> str:
-        return str(self._do("repr", "<hostile>"))
-
-    def __str__(self) -> str:
-        return str(self._do("str", "hostile"))
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self._do("eq", self is other))
-
-    def __hash__(self) -> int:
-        return int(self._do("hash", 7))
-
-    def __bool__(self) -> bool:
-        return bool(self._do("bool", True))
-
-    def __len__(self) -> int:
-        return int(self._do("len", 3))
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._do("iter", (1, 2, 3)))
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, int) and not 0 <= key < 3:
-            raise IndexError(key)
-        return self._do("getitem", key)
-
-    def __float__(self) -> float:
-        return float(self._do("float", 0.5))
-
-    def __index__(self) -> int:
-        return int(self._do("index", 3))
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        return self._do("call", 0.5)
+    return method
 
 
-PARTS = ("repr", "str", "eq", "hash", "bool", "len", "iter", "getitem", "float", "index", "call")
+for _part in PARTS:
+    setattr(Hostile, f"__{_part}__", _method(_part))
 
 
 class Liar(list[Any]):
@@ -109,13 +103,6 @@ class Text(str):
     __hash__ = str.__hash__
 
 
-class Colour(enum.Enum):
-    """Some names."""
-
-    red = 1
-    blue = "same"
-
-
 class FullOfErrors(Exception):  # noqa: N818 - a thing to throw
     """An exception without a text."""
 
@@ -123,18 +110,13 @@ class FullOfErrors(Exception):  # noqa: N818 - a thing to throw
         raise OwnError("own text of an error")
 
 
-def deep(levels: int) -> list[Any]:
-    """A list in a list in a list."""
+def nested(levels: int) -> list[Any]:
+    """A list in a list in a list; without levels, one that holds itself."""
     inner: list[Any] = []
     for _ in range(levels):
         inner = [inner]
-    return inner
-
-
-def circular() -> list[Any]:
-    """A list that holds itself."""
-    inner: list[Any] = [1]
-    inner.append(inner)
+    if not levels:
+        inner.append(inner)
     return inner
 
 
@@ -159,23 +141,16 @@ def key(luck: random.Random, big: bool = True) -> Any:
     return "sNaN" if isinstance(one, decimal.Decimal) and one.is_snan() else one
 
 
-def thing(luck: random.Random) -> Any:
-    """An object."""
-    make = luck.choice(THINGS)
-    return make(luck)
-
-
 THINGS: tuple[Any, ...] = (
     lambda luck: None,
     lambda luck: luck.choice(((), [], {}, set(), frozenset(), b"", bytearray(b"x"), memoryview(b"xy"), range(0), range(3))),
     lambda luck: object(),
-    lambda luck: luck.choice((int, str, Exception, ValueError("own"), FullOfErrors(), NotImplemented, Ellipsis, Colour.red)),
+    lambda luck: luck.choice((int, str, Exception, ValueError("own"), FullOfErrors(), NotImplemented, Ellipsis, enum.Enum("Colour", "red blue"))),
     lambda luck: Hostile(tuple(luck.sample(PARTS, luck.randint(1, 4)))),
     lambda luck: Hostile(PARTS),
     lambda luck: Liar([0.1, 0.2]),
     lambda luck: Text("same"),
-    lambda luck: deep(luck.choice((3, 50, 2_000, 20_000))),
-    lambda luck: circular(),
+    lambda luck: nested(luck.choice((0, 3, 50, 2_000, 20_000))),
     lambda luck: itertools.islice(itertools.count(), 20),
     lambda luck: iter([]),
     lambda luck: (k for k in (1, 2)),
@@ -193,12 +168,27 @@ THINGS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+def mutated(data: bytes, luck: random.Random, times: int) -> bytes:
+    """Bytes flipped, cut, moved, doubled, zeroed, replaced or put in, so many times; pages are moved as a whole."""
+    for _ in range(times if data else 0):
+        size = luck.choice((1, 1, 2, 16, 40, 512, PAGE))
+        at, other = (luck.randrange(len(data) + 1) // size * size for _ in range(2))
+        head, part, tail = data[:at], data[at : at + size], data[at + size :]
+        flipped = bytes(byte ^ (1 << luck.randrange(8)) for byte in part[:2]) + part[2:]
+        often = part * luck.choice((0, 2, 3, 50))
+        random_or_text = luck.choice((luck.randbytes(size), text(luck).encode("utf-8", "surrogatepass")))
+        new = luck.choice((flipped, often, random_or_text, bytes(size), data[other : other + size]))
+        changed = (head + new + tail, head + new + part + tail, data.replace(part[:2], new[:2]))
+        data = luck.choice((*changed, *changed, head, tail + head))[:2_000_000]
+    return data
+
+
 def value(luck: random.Random, big: bool = True) -> Any:
     """Anything."""
     kind = luck.random()
     if kind < 0.4:
         return number(luck, big)
-    return text(luck) if kind < 0.6 else thing(luck)
+    return text(luck) if kind < 0.6 else luck.choice(THINGS)(luck)
 
 
 def shown(given: Any) -> str:

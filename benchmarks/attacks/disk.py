@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -27,6 +28,7 @@ ARMS = list(LEVEL)
 NEW_MOUNTS = 0x00020000  # CLONE_NEWNS
 SECTOR = 512
 SIZE = 16 << 20  # bytes of the small disk
+SQLITE_ERRORS = ("disk I/O error", "database or disk is full", "unable to open database file", "attempt to write a readonly database")  # fmt: skip
 connect = sqlite3.connect
 
 
@@ -67,36 +69,22 @@ def number_of(item: Any) -> int:
 
 
 def full(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
-    """A disk that becomes full: refused in one sentence, and with space again the race goes on."""
-    store, filler = disk.folder / "race.sqlite", disk.folder / "filler"
-    room = luck.randrange(0, 400_000)
-    if disk.own:
+    """A disk that becomes full, or files that may not grow: refused in one sentence, and with space the race goes on."""
+    store, filler, room = disk.folder / "race.sqlite", disk.folder / "filler", luck.randrange(0, 400_000)
+    if disk.own and luck.random() < 0.7:
         filler.write_bytes(bytes(max(0, SIZE - room)))
         came = attempted(store, expected)
         filler.unlink()
     else:
-        came = within(room, store, expected)
-    note(f"{room} bytes free: {came}")
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            came = attempted(store, expected)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    note(f"room for {room} bytes: {came}")
     return goes_on(store, expected, came)
-
-
-def too_large(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
-    """Writing fails beyond some size of a file."""
-    room = luck.randrange(0, 400_000)
-    came = within(room, disk.folder / "race.sqlite", expected)
-    note(f"files up to {room} bytes: {came}")
-    return goes_on(disk.folder / "race.sqlite", expected, came)
-
-
-def within(room: int, store: Path, expected: Any) -> str:
-    """The race where no file may become larger."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
-    try:
-        return attempted(store, expected)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def attempted(store: Path, expected: Any, evaluate: Callable[[Any, Any], float] = share) -> str:
@@ -112,7 +100,7 @@ def attempted(store: Path, expected: Any, evaluate: Callable[[Any, Any], float] 
 
 def goes_on(store: Path, expected: Any, came: str) -> str:
     """What was stored can be shown, and goes on to the same answer without evaluating it again."""
-    known = scores_in(store)
+    known = scores_in(content(store))
     if known:
         bestarm.load_result(store)
     again: list[tuple[str, Any]] = []
@@ -128,19 +116,24 @@ def goes_on(store: Path, expected: Any, came: str) -> str:
     return came
 
 
-def scores_in(store: Path) -> set[tuple[str, int]]:
-    """What is stored, read from a copy."""
-    copies = store.parent.parent / "copies"
-    shutil.rmtree(copies, ignore_errors=True)
-    copies.mkdir()
-    for file in store.parent.glob(f"{store.name}*"):
-        shutil.copy(file, copies)
-    try:
-        with closing(connect(copies / store.name)) as connection:
-            rows = connection.execute("SELECT name, item FROM scores JOIN rounds USING (round) JOIN arms USING (arm)")
-            return {(name, number_of(item)) for name, item in rows}
-    except sqlite3.Error:
-        return set()
+def content(store: Path) -> dict[str, bytes]:
+    """The bytes of a store, by the endings of its files."""
+    return {file.name.removeprefix(store.name): file.read_bytes() for file in store.parent.glob(f"{store.name}*")}
+
+
+def scores_in(files: dict[str, bytes]) -> set[tuple[str, int]]:
+    """What the bytes of a store hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        for end, data in files.items():
+            (Path(folder) / f"race.sqlite{end}").write_bytes(data)
+        try:
+            with closing(connect(Path(folder) / "race.sqlite")) as connection:
+                rows = connection.execute(
+                    "SELECT name, item FROM scores JOIN rounds USING (round) JOIN arms USING (arm)"
+                )
+                return {(name, number_of(item)) for name, item in rows}
+        except sqlite3.Error:
+            return set()
 
 
 def read_only(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
@@ -181,38 +174,29 @@ def vanishing(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str
     if how == "replaced" and store.exists() and store.read_bytes() != b"mine":
         raise Fault("a file that took the place of the store was overwritten")
     warned = any(store.name in str(one.message) for one in said)
-    if came == "ended" and not warned and len(scores_in(store)) < sum(expected["counts"]):
+    if came == "ended" and not warned and len(scores_in(content(store))) < sum(expected["counts"]):
         raise Fault(f"the store was {how}, and nobody said so")
     return f"{how} {came}"
 
 
 def strike(store: Path, how: str) -> None:
     """Do something to a store behind the back of its race."""
-    if how == "all deleted":
-        for file in store.parent.glob(f"{store.name}*"):
-            file.unlink()
-    elif how == "deleted":
-        store.unlink()
+    if how == "emptied":
+        os.truncate(store, 0)
     elif how == "moved":
         store.rename(store.parent / "elsewhere")
     elif how == "replaced":
         (store.parent / "mine").write_bytes(b"mine")
         (store.parent / "mine").replace(store)
     else:
-        os.truncate(store, 0)
+        for file in store.parent.glob(f"{store.name}*" if how == "all deleted" else store.name):
+            file.unlink()
 
 
 def io_errors(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str:
     """A statement that fails, now and then or from then on."""
     at, once = luck.randrange(1, 300), luck.random() < 0.5
-    words = luck.choice(
-        (
-            "disk I/O error",
-            "database or disk is full",
-            "unable to open database file",
-            "attempt to write a readonly database",
-        )
-    )
+    words = luck.choice(SQLITE_ERRORS)
     note(f"{words} at statement {at}{' once' if once else ''}")
     calls = [0]
 
@@ -247,39 +231,23 @@ def forgetful(disk: Disk, luck: random.Random, note: Note, expected: Any) -> str
     store, moments = disk.folder / "race.sqlite", list[dict[str, bytes]]()
 
     def evaluate(arm: Any, item: Any) -> float:
-        moments.append(
-            {end: Path(f"{store}{end}").read_bytes() for end in ("", "-wal") if Path(f"{store}{end}").exists()}
-        )
+        moments.append({end: data for end, data in content(store).items() if end in ("", "-wal")})
         return share(arm, item)
 
     run(store, evaluate)
     disk.clear()
     at = luck.randrange(len(moments) - 1)
-    later = next((k for k in range(at + 1, len(moments)) if moments[k] != moments[at]), at)
-    before, after = moments[at], moments[later]
-    files = dict(before)
-    if before.get("") == after.get(""):
-        files["-wal"] = torn(before.get("-wal", b""), after.get("-wal", b""), luck)
     note(f"power cut at evaluation {at}")
+    files = moments[at]
+    after = next((later for later in moments[at + 1 :] if later != files), files)
+    durable = scores_in(files)
+    if files.get("") == after.get(""):
+        files = files | {"-wal": torn(files.get("-wal", b""), after.get("-wal", b""), luck)}
     for end, data in files.items():
         Path(f"{store}{end}").write_bytes(data)
-    durable = scores_of(before, disk)
-    found = scores_in(store)
-    if not durable <= found:
-        raise Fault(f"durable and then lost: {sorted(durable - found)[:3]}")
+    if lost := durable - scores_in(content(store)):
+        raise Fault(f"durable and then lost: {sorted(lost)[:3]}")
     return goes_on(store, expected, "power cut")
-
-
-def scores_of(files: dict[str, bytes], disk: Disk) -> set[tuple[str, int]]:
-    """The scores in the bytes of a store."""
-    place = disk.folder / "durable"
-    place.mkdir()
-    for end, data in files.items():
-        (place / f"race.sqlite{end}").write_bytes(data)
-    found = scores_in(place / "race.sqlite")
-    shutil.rmtree(place)
-    shutil.rmtree(disk.folder / "copies", ignore_errors=True)
-    return found
 
 
 def torn(before: bytes, after: bytes, luck: random.Random) -> bytes:
@@ -293,7 +261,7 @@ def torn(before: bytes, after: bytes, luck: random.Random) -> bytes:
     return bytes(made[: luck.choice((len(made), luck.randint(len(before), len(made))))])
 
 
-ATTACKS = (full, full, too_large, read_only, vanishing, vanishing, io_errors, io_errors, forgetful, forgetful)
+ATTACKS = (full, full, full, read_only, vanishing, vanishing, io_errors, io_errors, forgetful, forgetful)
 
 
 def prepare(folder: Path) -> Case:

@@ -21,6 +21,14 @@ Note = Callable[[str], None]
 PATIENCE = 30.0
 CHUNK = 10
 ARMS = ["low", "mid", "high"]
+HARMLESS = ("inline", "unwilling", "late", "unwilling threads")
+KINDS = (*HARMLESS, "submit raises", "submit breaks", "broken", "cancelled", "own exception", "wrong result", "no future", "never")  # fmt: skip
+# What an executor itself raises is passed on.
+ALLOWED: dict[str, type[BaseException]] = {"submit raises": RuntimeError, "no future": AttributeError}
+RAISED = {
+    "submit raises": RuntimeError("cannot schedule new futures after shutdown"),
+    "submit breaks": BrokenProcessPool("a child process terminated abruptly"),
+}
 
 
 class Unwilling(Future[Any]):
@@ -50,49 +58,33 @@ class Strange(Inline):
     def __init__(self, kind: str, after: int, luck: random.Random) -> None:
         self.kind, self.after, self.luck = kind, after, luck
         self.calls = 0
-        self.kept: list[tuple[Future[Any], Any]] = []
         if kind == "unwilling":
             self.future = Unwilling
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         self.calls += 1
-        if self.kind == "late":
-            return self._late(fn, *args)
-        if self.calls <= self.after:
+        future, kind = self.future(), self.kind
+        if kind == "late":  # completed in any order, from other threads
+            threading.Timer(0.002 * self.luck.random(), completed, (future, fn(*args))).start()
+            return future
+        if self.calls <= self.after or kind in HARMLESS:
             return super().submit(fn, *args, **kwargs)
-        return self._strange(fn, *args)
-
-    def _late(self, fn: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Complete some of what was given, in any order, from another thread."""
-        future = self.future()
-        self.kept.append((future, fn(*args)))
-        threading.Timer(0.002 * self.luck.random(), completed, (future, self.kept[-1][1])).start()
-        return future
-
-    def _strange(self, fn: Callable[..., Any], *args: Any) -> Future[Any]:
-        future: Future[Any] = self.future()
-        if self.kind == "submit raises":
-            raise RuntimeError("cannot schedule new futures after shutdown")
-        if self.kind == "submit breaks":
-            raise BrokenProcessPool("a child process terminated abruptly")
-        if self.kind == "broken":
-            future.set_exception(BrokenExecutor("the pool is gone"))
-        elif self.kind == "cancelled":
-            future.cancel()
-            future.set_running_or_notify_cancel()
-        elif self.kind == "own exception":
-            future.set_exception(self.luck.choice((ValueError("own"), OSError(28, "no space"), MemoryError())))
-        elif self.kind == "wrong result":
-            future.set_result(self.luck.choice((None, [], 5, "x", [1.0, 2.0], {}, [None], [float("nan")])))
-        elif self.kind == "no future":
+        if kind in RAISED:
+            raise RAISED[kind]
+        if kind == "no future":
             strange: Any = self.luck.choice((None, 5, "x"))
             return strange  # type: ignore[no-any-return]
-        elif self.kind == "never" and self.calls == self.after + 1:
+        if kind == "broken":
+            future.set_exception(BrokenExecutor("the pool is gone"))
+        elif kind == "cancelled":
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        elif kind == "own exception":
+            future.set_exception(self.luck.choice((ValueError("own"), OSError(28, "no space"), MemoryError())))
+        elif kind == "wrong result":
+            future.set_result(self.luck.choice((None, [], 5, "x", [1.0, 2.0], {}, [None], [float("nan")])))
+        elif self.calls == self.after + 1:  # never done, until the user presses Ctrl-C
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        elif self.kind == "never":
-            return future
-        else:
-            future.set_result(fn(*args))
         return future
 
 
@@ -100,15 +92,6 @@ def completed(future: Future[Any], result: Any) -> None:
     """Give a future its result, unless it was cancelled."""
     if future.set_running_or_notify_cancel():
         future.set_result(result)
-
-
-KINDS = ("inline", "unwilling", "late", "submit raises", "submit breaks", "broken", "cancelled", "own exception", "wrong result", "no future", "never", "unwilling threads")  # fmt: skip
-HARMLESS = ("inline", "unwilling", "late", "unwilling threads")
-# What an executor itself raises is passed on.
-ALLOWED: dict[str, tuple[type[BaseException], ...]] = {
-    "submit raises": (RuntimeError,),
-    "no future": (AttributeError,),
-}
 
 
 class UnwillingThreads(ThreadPoolExecutor):
@@ -139,10 +122,8 @@ def prepare(folder: Path) -> Case:
                 result = run(executor, ahead, store, on_error)
         except Exception as error:
             if kind in HARMLESS:
-                raise Fault(
-                    f"{kind}: a race failed for no reason: {type(error).__name__}: {str(error)[:200]}"
-                ) from error
-            came = judge(error, (*REFUSALS, BrokenExecutor, *ALLOWED.get(kind, ())))
+                raise Fault(f"{kind}: failed for no reason: {type(error).__name__}: {str(error)[:200]}") from error
+            came = judge(error, (*REFUSALS, BrokenExecutor, ALLOWED.get(kind, BrokenExecutor)))
         else:
             came = str(result.reason)
             if result.reason != "interrupted" and outcome(result) != expected[ahead]:

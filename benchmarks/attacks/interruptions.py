@@ -21,19 +21,7 @@ PATIENCE = 700.0
 CHUNK = 1
 LONG = 20.0  # seconds of an evaluation that nobody wants to wait for
 SOON = 8.0  # within so many seconds a race must have ended, on a busy machine
-RACES = (
-    "sequential",
-    "pool",
-    "threads",
-    "awaited",
-    "jointly",
-    "run",
-    "workers",
-    "workers",
-    "commands",
-    "commands_worst",
-    "commands_disqualify",
-)
+RACES = ("sequential", "pool", "threads", "awaited", "jointly", "run", "workers", "workers", "commands", "commands_worst", "commands_disqualify")  # fmt: skip
 SIGNALS = (signal.SIGINT,) * 6 + (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -128,8 +116,7 @@ def check_rows(run: Victim, what: str) -> None:
     if failures:
         raise Fault(f"{what}: the interruption was stored as a failure: {failures[0]}")
     known = {victim.score(arm, item) for word, arm, item in run.log() if word == "begin"}
-    false = [
-        score for score, _ in rows.values() if score is None or not any(abs(score - true) < 1e-9 for true in known)
-    ]
+    scores = [score for score, _ in rows.values()]
+    false = [score for score in scores if score is None or not any(abs(score - true) < 1e-9 for true in known)]
     if false:
         raise Fault(f"{what}: a false score was stored: {false[0]}")

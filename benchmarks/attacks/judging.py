@@ -42,7 +42,9 @@ def text_of(error: BaseException) -> str:
 
 
 def judge(error: BaseException, allowed: tuple[type[BaseException], ...] = REFUSALS) -> str:
-    """The kind of a refusal that is as promised; anything else is a fault."""
+    """The kind of a refusal that is as promised; anything else is a fault, unless a user's own object failed."""
+    if isinstance(error, OwnError) or (isinstance(error.__cause__, OwnError) and isinstance(error, allowed)):
+        return "own error"
     name = type(error).__name__
     where = _place(error)
     if not isinstance(error, allowed) or isinstance(error, RecursionError | NotImplementedError):
@@ -53,15 +55,13 @@ def judge(error: BaseException, allowed: tuple[type[BaseException], ...] = REFUS
 
 
 def _place(error: BaseException) -> str:
-    """Where an error was raised: the file and function."""
+    """Where an error was raised, and the last function of bestarm on the way there."""
     frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return "nowhere"
-    last = frames[-1]
     inside = [frame for frame in frames if frame.filename.startswith(PRODUCT)]
-    through = f"{Path(inside[-1].filename).name}:{inside[-1].name}" if inside else "outside"
-    home = "bestarm" if last.filename.startswith(PRODUCT) else Path(last.filename).name
-    return f"{home} {last.name}" if not inside else f"{home} {through}"
+    if not inside:
+        return "outside"
+    home = "bestarm" if frames[-1] is inside[-1] else Path(frames[-1].filename).name
+    return f"{home} {Path(inside[-1].filename).name}:{inside[-1].name}"
 
 
 def pattern(text: str) -> str:

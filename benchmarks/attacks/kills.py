@@ -15,22 +15,8 @@ CHUNK = 1
 PER_CASE = 5  # kills
 
 # How many evaluations are in flight at most: those of the rounds that are evaluated at a time.
-IN_FLIGHT = {
-    "sequential": 4,
-    "pool": 4,
-    "stream": 4,
-    "threads": 16,
-    "awaited": 16,
-    "jointly": 4,
-    "lucb": 4,
-    "groups": 12,
-    "drawn": 4,
-    "disqualify": 8,
-    "worst": 4,
-    "run": 4,
-    "workers": 16,
-    "commands": 4,
-}
+ONE_ROUND = ("sequential", "pool", "stream", "jointly", "lucb", "drawn", "worst", "run", "commands")
+IN_FLIGHT = dict.fromkeys(ONE_ROUND, 4) | {"disqualify": 8, "groups": 12, "threads": 16, "awaited": 16, "workers": 16}
 PER_SCORE = {"groups": 3}  # evaluations that one stored score is made of
 
 

@@ -25,19 +25,12 @@ def prepare(folder: Path) -> Case:
         machine = luck.choice((GameMachine, RaceMachine))
         note(machine.__name__)
         several = settings(SMALL, max_examples=PER_CASE, stateful_step_count=40, derandomize=False)
-        run = seeded(machine, luck.getrandbits(60))
+        run: type[RuleBasedStateMachine] = seed(luck.getrandbits(60))(type(machine.__name__, (machine,), {}))
         try:
             run_state_machine_as_test(run, settings=several)
         except Exception as error:
-            course = "\n".join(getattr(error, "__notes__", ()))
-            note(course)
+            note("\n".join(getattr(error, "__notes__", ())))
             raise Fault(f"{machine.__name__}: {type(error).__name__}: {str(error)[:300]}") from error
         return machine.__name__
 
     return case
-
-
-def seeded(machine: type[RuleBasedStateMachine], number: int) -> type[RuleBasedStateMachine]:
-    """The same machine with random numbers of its own."""
-    own: type[RuleBasedStateMachine] = seed(number)(type(machine.__name__, (machine,), {}))
-    return own

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from attacks.store_damage import damaged_by_sql, damaged_bytes
+from attacks.bad_values import mutated
+from attacks.stores import damaged_by_sql
 from bestarm import StoreError, load_result
 from race_files import RaceFile
 from small_race import run
@@ -117,7 +118,7 @@ def test_an_empty_file_is_a_new_race(tmp_path: Path) -> None:
 def damage(path: Path, luck: random.Random) -> None:
     """Damage the bytes of a file, or what SQL can change in it; it may still be a race afterwards."""
     if luck.random() < 0.5:
-        path.write_bytes(damaged_bytes(path.read_bytes(), luck))
+        path.write_bytes(mutated(path.read_bytes(), luck, luck.choice((1, 1, 2))))
         return
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, suppress(sqlite3.Error):
         connection.execute("PRAGMA journal_mode=DELETE")
