@@ -338,7 +338,8 @@ def _disqualified(result: "RaceResult[Any]") -> list[str]:
         text = f"{name_of(failed.arm)} was disqualified in round {failed.round:,} ({why})"
         text += ": nothing is known about how good it is"
         if failed.had_eliminated:
-            text += f". It had eliminated {join_arm_names(failed.had_eliminated)}, which may be better than {name_of(result.leader)}"
+            eliminated = join_arm_names(failed.had_eliminated)
+            text += f". It had eliminated {eliminated}, which may be better than {name_of(result.leader)}"
         said.append(f"{text}.")
     return said
 

@@ -330,10 +330,10 @@ def without_gaps(
         worst = bounds[1] if lower_is_better else bounds[0]
         return replace(table, scores=np.where(gaps, worst, table.scores))
     row, column = (int(place) for place in np.argwhere(gaps)[0])
-    whole = with_noun(int((~gaps.any(axis=1)).sum()), "complete row")
+    complete = with_noun(int((~gaps.any(axis=1)).sum()), "complete row")
     raise ParameterError(
         "missing",
-        f"must be 'worst', to count empty cells as the worst score, or 'drop', to use only the {whole}: "
+        f"must be 'worst', to count empty cells as the worst score, or 'drop', to use only the {complete}: "
         f"{int(gaps.sum()):,} of {gaps.size:,} cells are empty (the first in row {row + 1}, column "
         f"{short(table.arms[column])!r})",
         missing,
