@@ -100,7 +100,7 @@ WITHIN: dict[str, tuple[Callable[[], Any], str, str]] = {
     "large covariance": (lambda: GaussianArms([0.0, 1.0], np.eye(3)), "covariance", "(3, 3)"),
     "vector": (lambda: GaussianArms([0.0, 1.0], [1.0, 1.0]), "covariance", "(2,)"),
     "NaN": (lambda: GaussianArms([0.0, 1.0], [[1, NAN], [NAN, 1]]), "covariance", "covariance[0, 1] = nan"),
-    "infinite": (lambda: GaussianArms([0.0, 1.0], [[1, 0], [0, INF]]), "covariance", "covariance[1, 1] = inf"),
+    "infinite": (lambda: GaussianArms([0.0, 1.0], [[1.0, 0.0], [0.0, INF]]), "covariance", "covariance[1, 1] = inf"),
     "asymmetric": (lambda: GaussianArms([0.0, 1.0], [[1, 0.5], [0.4, 1]]), "covariance", "covariance[1, 0] = 0.4"),
     "indefinite": (lambda: GaussianArms([0.0, 1.0], [[1, 2], [2, 1]]), "covariance", "eigenvalue is -"),
     "negative": (lambda: GaussianArms([0.0, 1.0], [[-1, 0], [0, 1]]), "covariance", "eigenvalue is -"),

@@ -339,7 +339,7 @@ def test_weights_that_are_refused(weights: tuple[float, ...], message: str) -> N
 
 
 def test_a_first_look_at_a_single_round_is_refused() -> None:
-    with pytest.raises(ValueError, match="^min_rounds must be a whole number of at least 2, got 1"):
+    with pytest.raises(ValueError, match=r"^min_rounds must be a whole number of at least 2, got 1"):
         StudentMixture(min_rounds=1)
 
 
