@@ -252,7 +252,7 @@ class WealthGame(SlowGame):
     """
 
     only_ahead = True  # with a zone, only bets on pairs with arms that are ahead count
-    asks_pairs = True  # with epsilon
+    asks_pairs = True  # with epsilon: whether bets on single pairs say who is near
 
     def __init__(
         self,
