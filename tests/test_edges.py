@@ -27,7 +27,7 @@ from bestarm.testing import ConformanceError
 from bestarm.testing.games import Trial, every_query_counts_once
 from naive import Matrix
 from own_games import Playing
-from test_race import bounded_rows, run
+from row_races import bounded_rows, run
 
 LEVEL = {"a": 0.25, "b": 0.5, "c": 0.75}
 

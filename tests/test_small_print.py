@@ -13,8 +13,7 @@ import bestarm
 from bestarm import EvaluationError
 from bestarm.sources.items import digest
 from bestarm.text import join_arm_names
-from test_race import bounded_rows, reads, run
-from test_race_failures import Inline
+from row_races import Inline, bounded_rows, reads, run
 
 # --- inputs ----------------------------------------------------------------------------------------------------------
 

@@ -86,18 +86,6 @@ class Evaluation:
         called = getattr(self.function, "__call__", None)  # noqa: B004
         return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(called)
 
-    def once(self, arm: Any, item: Any, name: str) -> EvaluationOutcome:
-        """The score of one arm, or what went wrong, in one attempt."""
-        try:
-            value = self.function(arm, item)
-        except BaseException as error:
-            reraise_exit(error, call_text(name, item))
-            return outcome_of_error(error, self.bounds, name, item)
-        low, high = self.bounds or REAL
-        if type(value) is float and low <= value <= high:
-            return value  # the common case, without further calls
-        return check_score(value, self.bounds, name, item)
-
     def __call__(self, call: Call) -> list[EvaluationOutcome]:
         """The scores of the arms of a call, or what went wrong, after at most ``retries + 1`` attempts."""
         failed: list[list[EvaluationOutcome]] = []

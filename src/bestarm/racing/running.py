@@ -16,7 +16,18 @@ from weakref import WeakSet
 from bestarm.algorithms import Reason
 from bestarm.algorithms.game import Arm
 from bestarm.errors import EvaluationError
-from bestarm.racing.evaluation import Call, Evaluation, EvaluationOutcome, ProgramEndError, failed_call, group_mean
+from bestarm.racing.evaluation import (
+    REAL,
+    Call,
+    Evaluation,
+    EvaluationOutcome,
+    ProgramEndError,
+    call_text,
+    check_score,
+    failed_call,
+    group_mean,
+    outcome_of_error,
+)
 from bestarm.racing.interruption import (
     Interruption,
     evaluating,
@@ -130,10 +141,19 @@ class _Runner:
 
     def _call_once(self, todo: OpenRound, arms: Iterator[int], batch: Batch) -> bool:
         """Evaluate arms until there is something to store at once; False when all are evaluated."""
-        values, names, started = self.race.state.arms.values, self.race.state.arms.names, time.monotonic()
+        values, names, item = self.race.state.arms.values, self.race.state.arms.names, todo.item
+        function, bounds, started = self.evaluation.function, self.evaluation.bounds, time.monotonic()
+        low, high = bounds or REAL
         with self.interruption:
             for arm in arms:
-                outcome = self.evaluation.once(values[arm], todo.item, names[arm])
+                try:
+                    outcome = function(values[arm], item)
+                except BaseException as error:
+                    reraise_exit(error, call_text(names[arm], item))
+                    outcome = outcome_of_error(error, bounds, names[arm], item)
+                else:
+                    if not (type(outcome) is float and low <= outcome <= high):  # most often it is
+                        outcome = check_score(outcome, bounds, names[arm], item)
                 if self.interruption.asked:  # what was evaluated when Ctrl-C came is dropped, whatever came out
                     raise KeyboardInterrupt
                 batch.append((todo.number, arm, outcome))

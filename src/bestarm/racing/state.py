@@ -156,8 +156,10 @@ class RaceState:
 
     def enter(self, rows: Iterable[Row]) -> None:
         """Take checked rows of open rounds; `absorb` counts what is complete then."""
+        opened = None
         for number, arm, score, failure in rows:
-            opened = self.open[number - self.open[0].number]
+            if opened is None or opened.number != number:
+                opened = self.open[number - self.open[0].number]
             opened.scores[arm] = math.nan if score is None else score
             opened.n_missing -= 1
             if failure is not None:

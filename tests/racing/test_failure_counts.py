@@ -28,7 +28,7 @@ from bestarm.sources.processes import LATE, Ended
 from race_files import Memory, RaceFile
 from small_race import LEVEL, run, share
 
-FROZEN = Path(__file__).parent / "data" / "frozen"
+FROZEN = Path(__file__).parents[1] / "data" / "frozen"
 Way = Callable[..., RaceResult[Any]]
 
 

@@ -17,7 +17,7 @@ import pytest
 import bestarm
 from bestarm.record.sqlite import SQLiteStore
 from race_files import RaceFile
-from test_race_failures import Inline
+from row_races import Inline
 
 ARMS = ["low", "mid", "high"]
 

@@ -27,8 +27,8 @@ from bestarm.racing import evaluation
 from games import outcome
 from naive import Matrix
 from race_files import RaceFile
+from row_races import ALGORITHMS, Evaluate, Inline, bounded_rows, gaussian_rows, play, reads, run, score, told
 from slow_games import slow_game
-from test_race import ALGORITHMS, Evaluate, bounded_rows, gaussian_rows, play, reads, run, score, told
 
 ARMS = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
 Bad = dict[tuple[int, int], Any]  # by item and arm: what happens instead of a score
@@ -47,18 +47,6 @@ def failing(rows: Matrix, bad: Bad) -> Evaluate:
         return value
 
     return evaluate
-
-
-class Inline(Executor):
-    """Evaluates when it is asked to: nothing depends on timing."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:
-            future.set_exception(error)
-        return future
 
 
 def in_turn(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:

@@ -19,8 +19,8 @@ from bestarm.comparisons import Betting, EmpiricalBernstein, Portfolio
 from bestarm.comparisons.betting import BETS
 from bestarm.racing import ForPopulation
 from naive import Matrix
+from row_races import bounded_rows, gaussian_rows, reads, run, told
 from statistics_helpers import binomial_p_value
-from test_race import bounded_rows, gaussian_rows, reads, run, told
 
 
 def coins(seed: int, n: int, means: list[float], shared: float = 0.6) -> Matrix:

@@ -9,7 +9,7 @@ import pytest
 
 import bestarm
 from race_files import Memory, RaceFile
-from test_race import run
+from row_races import run
 
 ARMS = ["a", "b", "c"]
 GOOD = {"a": 0.25, "b": 0.5, "c": 0.75}

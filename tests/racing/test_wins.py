@@ -14,7 +14,7 @@ from bestarm.algorithms import PairwiseBAI, Reason
 from bestarm.cli import app
 from bestarm.comparisons import Betting, StudentMixture, Wins
 from naive import Matrix
-from test_race import run
+from row_races import run
 
 
 def times(n: int = 400, seed: int = 0) -> Matrix:
