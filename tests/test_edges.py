@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm import EvaluationError, Race
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equicorrelated_arms
 from bestarm.checks import check_mapping
-from bestarm.cli import app
 from bestarm.racing.interruption import Interruption
 from bestarm.record.record import Record, ScoreRow
 from bestarm.result.verdict import guarantee
@@ -25,6 +23,7 @@ from bestarm.sources.items import item_text
 from bestarm.sources.tables import ScoreTable, score_table
 from bestarm.testing import ConformanceError
 from bestarm.testing.games import Trial, every_query_counts_once
+from conftest import Cli
 from naive import Matrix
 from own_games import Playing
 from row_races import bounded_rows, run
@@ -195,10 +194,10 @@ def test_an_algorithm_without_a_guarantee_says_so() -> None:
     assert guarantee(result) == ["The algorithm gives no guarantee."]
 
 
-def test_report_prints_json_where_it_is_wanted(tmp_path: Path) -> None:
+def test_report_prints_json_where_it_is_wanted(cli: Cli, tmp_path: Path) -> None:
     store, page = tmp_path / "race.sqlite", tmp_path / "race.html"
     run(level, list(LEVEL), range(100), bounds=(0, 1), store=store)
-    done = CliRunner().invoke(app, ["report", str(store), "-o", str(page), "--json"])
+    done = cli("report", store, "-o", page, "--json")
     assert done.exit_code == 0
     assert json.loads(done.stdout)["best"] == "c"
     assert page.read_text(encoding="utf-8").startswith("<!")

@@ -15,9 +15,7 @@ from typer.testing import CliRunner
 
 import bestarm
 from bestarm.cli import app, streams
-from bestarm.cli.streams import PAGE, PICTURE, WantedFile, table_of
-from bestarm.studies import output
-from bestarm.studies.convex import Point
+from bestarm.studies import convex, output
 from cli.conftest import Unchanged
 from conftest import Cli, Rejects
 from small_race import run
@@ -117,13 +115,13 @@ def test_a_file_is_replaced_if_bestarm_made_it_if_it_is_empty_or_if_it_is_asked_
 
 
 def test_pictures_and_tables_are_known_again() -> None:
-    given: dict[str, Any] = dict.fromkeys(output.headings_of(Point), "=1")
-    output.write_csv([Point(**given)], Path("points.csv"))
+    given: dict[str, Any] = dict.fromkeys(output.headings_of(convex.Point), "=1")
+    output.write_csv([convex.Point(**given)], Path("points.csv"))
     output.write_picture(Figure(figsize=(1, 1)), Path("points.png"), dpi=20)
-    WantedFile(Path("points.csv"), table_of(output.headings_of(Point)))
-    WantedFile(Path("points.png"), PICTURE)
+    streams.WantedFile(Path("points.csv"), streams.table_of(output.headings_of(convex.Point)))
+    streams.WantedFile(Path("points.png"), streams.PICTURE)
     with pytest.raises(ValueError, match=r"^points.png exists and does not look like a page of bestarm"):
-        WantedFile(Path("points.png"), PAGE)
+        streams.WantedFile(Path("points.png"), streams.PAGE)
     assert Path("points.csv").read_text(encoding="utf-8").splitlines()[1].startswith("'=1,'=1,")
 
 

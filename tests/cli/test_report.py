@@ -1,15 +1,14 @@
 """The command that writes the page of a race on disk, and the page of the demonstration."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
-from bestarm.cli import app
+from cli.conftest import Unchanged
+from conftest import Cli, Rejects
 
 SCORES = np.random.default_rng(0).random((400, 4)) * [0.9, 0.8, 0.7, 0.6]
 
@@ -26,25 +25,22 @@ def page(result: Any) -> str:
     return Path("expected.html").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
+@pytest.fixture(autouse=True)
+def _files(folder: Path) -> None:
     race(store="race.sqlite")
     race(store="stopped.sqlite", max_evaluations=100)
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", ["race", "stopped"])
-def test_report_writes_the_page_of_a_race_on_disk(folder: Path, name: str) -> None:
+def test_report_writes_the_page_of_a_race_on_disk(cli: Cli, folder: Path, name: str) -> None:
     before = (folder / f"{name}.sqlite").read_bytes()
     target = folder / ("far " * 30) / "page.html"
     target.parent.mkdir()
-    ended = CliRunner().invoke(app, ["report", f"{name}.sqlite", "-o", str(target)])
+    ended = cli("report", f"{name}.sqlite", "-o", target)
     assert (ended.exit_code, ended.stdout) == (0, "")
     same = race(max_evaluations=None if name == "race" else 100)
     assert target.read_text(encoding="utf-8") == page(same) == page(bestarm.load_result(f"{name}.sqlite"))
-    assert CliRunner().invoke(app, ["report", f"{name}.sqlite"]).stderr == "Wrote race.html.\n"
+    assert cli("report", f"{name}.sqlite").stderr == "Wrote race.html.\n"
     assert (folder / "race.html").read_bytes() == target.read_bytes()
     assert (folder / f"{name}.sqlite").read_bytes() == before
     assert ended.stderr.replace("\n", "") == f"Wrote {target}.".replace("far  ", "far ")
@@ -61,19 +57,18 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_report_refuses_in_one_line_and_loses_nothing(folder: Path, words: str) -> None:
+def test_report_refuses_in_one_line_and_loses_nothing(
+    words: str, folder: Path, rejects: Rejects, unchanged: Unchanged
+) -> None:
     (folder / "full").mkdir()
     (folder / "text.txt").write_text("no race", encoding="utf-8")
     (folder / "cut.sqlite").write_bytes((folder / "race.sqlite").read_bytes()[:9000])
-    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    ended = CliRunner().invoke(app, ["report", *words.split()])
-    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
-    assert (ended.exit_code, ended.stdout) == (2, "")
-    assert re.fullmatch(f"error: .*{BAD[words]}.*\n", ended.stderr)
+    with unchanged():
+        rejects(BAD[words], "report", *words.split())
 
 
-def test_the_demo_ends_with_its_page_and_says_where(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_ends_with_its_page_and_says_where(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bestarm.studies.demo.source_files", lambda: ["bisect.py", "queue.py", "struct.py"])
-    ended = CliRunner().invoke(app, ["demo", "--output", "out", "--quiet"])
+    ended = cli("demo", "--output", "out", "--quiet")
     assert (ended.exit_code, "out/report.html" in ended.stderr.splitlines()[-1]) == (0, True)
     assert (folder / "out/report.html").read_text(encoding="utf-8") == page(bestarm.load_result("out/race.sqlite"))

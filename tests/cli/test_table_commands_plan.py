@@ -7,7 +7,7 @@ import shlex
 import sys
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,6 @@ from typer.testing import Result
 import bestarm
 from bestarm import RaceResult, planning, race_commands, race_table, read_table
 from bestarm.cli import app, research
-from bestarm.planning import Effort, refining_plans
-from bestarm.sources.programs import Command
-from bestarm.sources.tables import Missing
 from cli.conftest import Unchanged
 from conftest import Cli, Rejects
 from race_files import RaceFile
@@ -48,7 +45,7 @@ def _files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(folder / "low", NUMBERS.format(base=1))
     program(folder / "high", NUMBERS.format(base=5))
     program(folder / "noted", "open('noted.txt', 'a').write('x\\n')\n" + NUMBERS.format(base=3))
-    for name, value in (("FIRST", Effort(3, 3, 2000)), ("PILOTS", 5), ("LONGEST", 3000)):
+    for name, value in (("FIRST", planning.Effort(3, 3, 2000)), ("PILOTS", 5), ("LONGEST", 3000)):
         monkeypatch.setattr(planning, name, value)
 
 
@@ -146,7 +143,7 @@ def test_a_long_table_is_the_wide_one_and_may_be_lower_is_better(cli: Cli) -> No
 
 @pytest.mark.parametrize(("missing", "best"), [("worst", "[b]few[/b]"), ("drop", "steps")])
 def test_what_is_said_about_the_whole_table_is_about_the_table_that_was_raced(
-    cli: Cli, missing: Missing, best: str
+    cli: Cli, missing: Literal["worst", "drop"], best: str
 ) -> None:
     ended = cli("table", "gaps.csv", "--missing", missing, "--bounds", "0,1")
     result = race_table(read_table("gaps.csv"), missing=missing, bounds=(0, 1))
@@ -210,13 +207,13 @@ def test_a_stored_race_of_programs_is_resumed_to_the_same_end(cli: Cli, commands
 
 
 def test_a_race_against_the_clock_is_resumed_as_it_was_started(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[tuple[Command, str]] = []
+    runs: list[tuple[Any, str]] = []
 
-    def pretend(command: Command, item: str) -> float:
+    def pretend(command: Any, item: str) -> float:
         runs.append((command, item))
         return 1.0
 
-    monkeypatch.setattr(Command, "__call__", pretend)
+    monkeypatch.setattr("bestarm.sources.programs.Command.__call__", pretend)
     words = ["--items", "cases.txt", "--timeout", 0.5, "--retries", 2, "--on-error", "disqualify", "--seed", 5]
     cli("commands", *NOTED_LOW, *words, "--max-evaluations", 60)
     whole = runs.copy()
@@ -316,7 +313,7 @@ def test_plan_prints_what_plan_returns(cli: Cli, words: str) -> None:
 def test_a_terminal_shows_a_first_plan_while_it_is_refined(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(research, "remarks", partial(Console, stderr=True, force_terminal=True))
     ended = cli("plan", "pilot.csv", "--repetitions", 10)
-    first, refined = refining_plans(read_table("pilot.csv"), repetitions=10)
+    first, refined = planning.refining_plans(read_table("pilot.csv"), repetitions=10)
     shown = words_of(ended.stderr)
     assert first.advice in shown
     assert "a first answer from few races; refining it" in shown

@@ -13,16 +13,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm import OutOfBoundsError, Race, RaceResult, race_table, read_table
 from bestarm.algorithms import Game, PairwiseBAI
-from bestarm.cli import app
 from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, StudentMixture
 from bestarm.errors import EvaluationError, StoreError
 from bestarm.result.page import page
 from bestarm.result.verdict import guarantee, sentences
+from conftest import Cli
 from naive import Matrix
 from statistics_helpers import contradicts
 
@@ -277,7 +276,7 @@ def test_a_column_of_a_table_holds_the_groups(kind: str) -> None:
 
 @pytest.mark.parametrize("long", [False, True])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_a_column_of_a_file_holds_the_groups(tmp_path: Path, ending: str, long: bool) -> None:
+def test_a_column_of_a_file_holds_the_groups(cli: Cli, tmp_path: Path, ending: str, long: bool) -> None:
     scores, groups = made(8)
     frame = pd.DataFrame({"item": [f"q{k}" for k in range(len(scores))], "doc": groups})
     frame = frame.join(pd.DataFrame(scores, columns=pd.Index(ARMS)))
@@ -297,11 +296,11 @@ def test_a_column_of_a_file_holds_the_groups(tmp_path: Path, ending: str, long: 
     expected = race_table(scores, arms=ARMS, groups=groups)
     same(race_table(table), expected)
     words = [word for name, value in columns.items() for word in (f"--{name.replace('_', '-')}", value)]
-    ended = CliRunner().invoke(app, ["table", str(path), *words, "--json"])
+    ended = cli("table", path, *words, "--json")
     plain = json.loads(ended.stdout)
     assert (ended.exit_code, plain["best"], plain["n_evaluations"]) == (0, expected.best, expected.n_evaluations)
     assert tuple(plain["settings"]["group_sizes"]) == expected.settings.group_sizes
-    shown = " ".join(CliRunner().invoke(app, ["table", str(path), *words]).stdout.split())
+    shown = " ".join(cli("table", path, *words).stdout.split())
     assert "On groups of items like these (if their scores stay within [" in shown
 
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm import EvaluationError, Race, RaceResult, StoreError, load_result
 from bestarm.algorithms import Game, Reason
-from bestarm.cli import app
 from bestarm.racing import Outage
+from conftest import Cli
 from own_games import Playing
 from race_files import Memory, RaceFile
 from small_race import LEVEL, run, share
@@ -249,7 +248,7 @@ def test_a_game_that_asks_for_some_arms_ends_when_all_of_them_fail(rounds_in_fli
 
 
 def test_the_command_line_shows_it_with_exit_code_4_and_resumes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -263,12 +262,12 @@ def test_the_command_line_shows_it_with_exit_code_4_and_resumes(
     Path("items.txt").write_text("\n".join(map(str, range(60))))
     Path("down").touch()
     call = "run over_the_net:score --arms a,b --items items.txt --bounds 0,1 --on-error disqualify --store race.sqlite"
-    began = CliRunner().invoke(app, call.split())
+    began = cli(*call.split())
     assert began.exit_code == 4
     assert "to continue: bestarm resume race.sqlite" in " ".join(began.stderr.split())
     for command in ("show race.sqlite", "show race.sqlite --json", "report race.sqlite -o page.html"):
-        ended = CliRunner().invoke(app, command.split())
+        ended = cli(*command.split())
         assert ended.exit_code == (0 if command.startswith("report") else 4), ended.output
     Path("down").unlink()
-    assert CliRunner().invoke(app, ["resume", "race.sqlite", "--yes"]).exit_code == 0
+    assert cli("resume", "race.sqlite", "--yes").exit_code == 0
     assert load_result("race.sqlite").best == "b"

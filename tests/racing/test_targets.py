@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm import Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, PairwiseBAI, Reason
-from bestarm.cli import app
 from bestarm.comparisons import Betting, EmpiricalBernstein, Portfolio
 from bestarm.comparisons.betting import BETS
 from bestarm.racing import ForPopulation
+from conftest import Cli
 from naive import Matrix
 from row_races import bounded_rows, gaussian_rows, reads, run, told
 from statistics_helpers import binomial_p_value
@@ -363,15 +362,15 @@ def test_budget_and_items_may_end_together(budget: int) -> None:
     assert result.reason is Reason.RAN_OUT_OF_ITEMS
 
 
-def test_the_command_line_says_undecided(tmp_path: Any) -> None:
+def test_the_command_line_says_undecided(cli: Cli, tmp_path: Any) -> None:
     path = tmp_path / "scores.csv"
     np.savetxt(path, np.clip(0.5 + 0.1 * close(0), 0, 1), delimiter=",", header="a,b,c", comments="")
-    assert CliRunner().invoke(app, ["table", str(path)]).exit_code == 0
-    ran = CliRunner().invoke(app, ["table", str(path), "--target", "population"])
+    assert cli("table", path).exit_code == 0
+    ran = cli("table", path, "--target", "population")
     assert ran.exit_code == 3
     assert "No answer: the items ran out." in ran.stdout
     np.savetxt(path, coins(0, 400, [0.7, 0.5, 0.2]), delimiter=",", header="a,b,c", comments="")
-    shown = CliRunner().invoke(app, ["table", str(path)])
+    shown = cli("table", path)
     assert "goes on until it is decided" in " ".join(shown.stdout.split())
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm.algorithms import PairwiseBAI, Reason
-from bestarm.cli import app
 from bestarm.comparisons import Betting, StudentMixture, Wins
+from conftest import Cli
 from naive import Matrix
 from row_races import run
 
@@ -28,10 +27,6 @@ def times(n: int = 400, seed: int = 0) -> Matrix:
 def circle(arm: str, item: int) -> float:
     """On two items of three a is better than b, b than c, and c than a."""
     return float([[1, 2, 3], [2, 3, 1], [3, 1, 2]][item % 3]["abc".index(arm)])
-
-
-def cli(*words: Any) -> Any:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_outliers_do_not_decide() -> None:
@@ -164,7 +159,7 @@ def test_programs_are_timed_by_wins_unless_told_otherwise() -> None:
     assert given.guarantee.criterion == "mean"
 
 
-def test_times_are_about_these_items_unless_they_are_not_repeated(tmp_path: Path) -> None:
+def test_times_are_about_these_items_unless_they_are_not_repeated(cli: Cli, tmp_path: Path) -> None:
     items = tmp_path / "items.txt"
     items.write_text("0.001\n0.002\n", encoding="utf-8")
     call = ("commands", "sleep {item}", "true {item}", "--items", items, "--max-evaluations", 4)
@@ -175,7 +170,7 @@ def test_times_are_about_these_items_unless_they_are_not_repeated(tmp_path: Path
 
 
 def test_a_race_with_replacement_is_resumed_from_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "evaluating.py").write_text(
         "def score(arm, item):\n    return float(int(item) % 10 < {'a': 3, 'b': 6}[arm])\n", encoding="utf-8"

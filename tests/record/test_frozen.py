@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm.algorithms import LUCB, ConvexBAI
-from bestarm.cli import app
 from bestarm.comparisons import Portfolio
+from conftest import Cli
 
 FROZEN = Path(__file__).resolve().parents[1] / "data" / "frozen"
 EXPECTED = json.loads((FROZEN / "expected.json").read_text(encoding="utf-8"))
@@ -208,9 +207,9 @@ def test_a_frozen_race_goes_on_and_ends_as_it_did(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", FROM_THE_COMMAND_LINE)
-def test_a_frozen_race_of_the_command_line_is_resumed_and_ends_as_it_did(name: str, folder: Path) -> None:
+def test_a_frozen_race_of_the_command_line_is_resumed_and_ends_as_it_did(cli: Cli, name: str, folder: Path) -> None:
     before, path = content(FROZEN), copied(name, folder)
-    ended = CliRunner().invoke(app, ["resume", str(path), "--yes", "--max-evaluations", "400", "--quiet", "--json"])
+    ended = cli("resume", path, "--yes", "--max-evaluations", "400", "--quiet", "--json")
     assert ended.exit_code == 0
     same(told(bestarm.load_result(path)), as_told(EXPECTED[name]["resumed"]))
     said = json.loads(ended.stdout)

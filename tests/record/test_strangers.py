@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from bestarm import StoreError, load_result
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.algorithms.elimination import EliminationGame
-from bestarm.cli import app
 from bestarm.comparisons import Betting, ConvexBernstein, LeaderBetting
 from bestarm.record.store import MOST_STEPS, check_cost
+from conftest import Cli
 from race_files import RaceFile
 from small_race import run
 
@@ -314,7 +313,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("words", [["show"], ["show", "--json"], ["report", "-o", "page.html", "--json"]])
 def test_what_a_file_names_is_neither_imported_nor_run_when_it_is_shown(
-    words: list[str], source: str, store: RaceFile, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, words: list[str], source: str, store: RaceFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(store.path.parent)
     Path("witness.py").write_text("open('mark', 'w').write('ran')\ndef score(arm, item): return 0.5\n")
@@ -322,7 +321,7 @@ def test_what_a_file_names_is_neither_imported_nor_run_when_it_is_shown(
     store.execute("UPDATE arms SET name = 'touch mark' WHERE arm = 0")
     for module, name in ((os, "system"), (subprocess, "Popen"), (socket, "socket")):
         monkeypatch.setattr(module, name, None)
-    shown = CliRunner().invoke(app, [words[0], str(store.path), *words[1:]])
+    shown = cli(words[0], store.path, *words[1:])
     assert shown.exit_code == 0
     assert "touch mark" in shown.stdout
     assert not Path("mark").exists()

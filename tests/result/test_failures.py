@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bestarm
 from bestarm import AssumptionWarning, RaceResult, load_result, race_commands, race_table
-from bestarm.cli import app
 from bestarm.cli.app import exit_code
 from bestarm.racing import Breakdown, evaluation
+from conftest import Cli
 from small_race import LEVEL, run, share
 
 IN_ORDER = [int(item) for item in run(share, max_evaluations=90).items]
@@ -112,17 +111,17 @@ def test_missing_cells_that_count_as_worst_are_failures_of_a_table() -> None:
     assert result.breakdown.failure == "the cell is missing"
 
 
-def test_the_command_line_does_not_exit_with_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_does_not_exit_with_0(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     Path("nothing_works.py").write_text("def score(arm, item):\n    return undefined\n")
     Path("items.txt").write_text("\n".join(map(str, range(60))))
     call = "run nothing_works:score --arms a,b --items items.txt --bounds 0,1 --on-error worst --store race.sqlite"
-    ended = CliRunner().invoke(app, call.split())
+    ended = cli(*call.split())
     assert ended.exit_code == 4
     said = "No answer: 120 of 120 evaluations failed (the first: evaluate('a'"
     assert " ".join(ended.stdout.split()).startswith(said)
     assert "warning: every evaluation of the first round failed" in ended.stderr
     assert "to continue" not in ended.stderr
-    assert CliRunner().invoke(app, ["show", "race.sqlite"]).exit_code == 4
+    assert cli("show", "race.sqlite").exit_code == 4
     assert bestarm.load_result("race.sqlite").best is None

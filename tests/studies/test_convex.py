@@ -15,7 +15,6 @@ from bestarm.arms import Arms, GaussianArms, equicorrelated_arms
 from bestarm.comparisons import Betting, Portfolio
 from bestarm.complexity import bound_convex, convex_cost
 from bestarm.studies import convex
-from bestarm.studies.convex import AveragedArms, Point, convex_tables
 from conftest import Cli, Rejects
 
 
@@ -42,7 +41,7 @@ def slow_cost(arms: Arms, arm: int) -> float:
 @pytest.mark.parametrize("averaged", [True, False])
 @pytest.mark.parametrize("gap", [0.2, 0.02])
 def test_the_cost_of_an_averaged_arm_is_the_minimum_over_weights(averaged: bool, gap: float) -> None:
-    arms = AveragedArms(3, 0.25 * gap, gap, averaged)
+    arms = convex.AveragedArms(3, 0.25 * gap, gap, averaged)
     assert convex_cost(arms, 3) == pytest.approx(slow_cost(arms, 3), rel=1e-5)
 
 
@@ -71,7 +70,7 @@ def test_the_bound_sums_the_costs_of_all_but_the_best() -> None:
 
 @pytest.mark.parametrize("averaged", [True, False])
 def test_what_is_drawn_has_the_means_and_covariances_stated(averaged: bool) -> None:
-    arms, n = AveragedArms(3, 0.05, 0.2, averaged), 200_000
+    arms, n = convex.AveragedArms(3, 0.05, 0.2, averaged), 200_000
     rows = arms.draw(n, np.random.default_rng(0))
     assert arms.means == pytest.approx([0.55, 0.5, 0.5, 0.55 / 3 + 1 / 3 - 0.2])
     assert rows.mean(axis=0) == pytest.approx(arms.means, abs=5 / math.sqrt(n))
@@ -81,7 +80,7 @@ def test_what_is_drawn_has_the_means_and_covariances_stated(averaged: bool) -> N
 
 
 def test_rounds_are_those_until_the_last_arm_is_out() -> None:
-    arms = AveragedArms(3, 0.05, 0.2)
+    arms = convex.AveragedArms(3, 0.05, 0.2)
     algorithm = ConvexBAI(0.05, comparison=Portfolio())
     rounds, survived = convex.rounds_until_out(algorithm, arms, np.random.default_rng(1))
     game = algorithm.start(4)
@@ -93,7 +92,7 @@ def test_rounds_are_those_until_the_last_arm_is_out() -> None:
 def test_a_game_that_does_not_end_is_cut_at_the_horizon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convex, "HORIZON", 20)
     monkeypatch.setattr(convex, "BLOCK", 8)
-    arms = AveragedArms(3, 0.0, 0.001)
+    arms = convex.AveragedArms(3, 0.0, 0.001)
     played = convex.rounds_until_out(PairwiseBAI(0.05, comparison=Betting()), arms, np.random.default_rng(0))
     assert played == (24, True)
 
@@ -103,9 +102,9 @@ def test_a_game_that_does_not_end_is_cut_at_the_horizon(monkeypatch: pytest.Monk
 MEANS = {"Pairwise-BAI": 4e6, "Convex-BAI": 1e6, "Betting": 2500.0, "Portfolio": 500.0}
 
 
-def points(kind: str, gap: float, **changes: float) -> list[Point]:
+def points(kind: str, gap: float, **changes: float) -> list[convex.Point]:
     return [
-        Point(kind, gap, name, changes.get(name.replace("-", "_"), mean), mean / 50, 5, 0, True, 12345.0)
+        convex.Point(kind, gap, name, changes.get(name.replace("-", "_"), mean), mean / 50, 5, 0, True, 12345.0)
         for name, mean in MEANS.items()
     ]
 
@@ -124,7 +123,7 @@ def test_games_that_were_cut_are_no_wins_and_shown_as_at_least() -> None:
     cut = [replace(point, reached_horizon=int(point.algorithm == "Pairwise-BAI")) for point in points("average", 0.1)]
     both = [*points("average", 0.2), *cut]
     assert "beats Pairwise-BAI at gaps 0.2 (share of its rounds: 0.25 at 0.2)" in convex.findings(both)[0]
-    (table,) = convex_tables(both)
+    (table,) = convex.convex_tables(both)
     cells = {cell for column in table.columns for cell in map(str, column.cells)}
     assert {"4M ±2%", "≥ 4M", "1M ±2%", "2.5k ±2%", "500 ±2%", "12.3k"} <= cells
 

@@ -16,7 +16,6 @@ from bestarm.arms import TableArms, equicorrelated_arms
 from bestarm.comparisons import Betting
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
 from bestarm.studies import figure1, limit
-from bestarm.studies.figure1 import Scenario
 from conftest import Cli, Rejects
 
 SCORES = np.round(np.clip(np.random.default_rng(0).normal([0.3, 0.45, 0.6], 0.15, (60, 3)), 0, 1), 3)
@@ -35,9 +34,11 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def two_settings(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
+def two_settings(monkeypatch: pytest.MonkeyPatch) -> list[figure1.Scenario]:
     """Figure 1 in small."""
-    small = [Scenario("left", "correlation", rho, equicorrelated_arms(k, rho)) for k, rho in ((3, 0.9), (4, 0.99))]
+    small = [
+        figure1.Scenario("left", "correlation", rho, equicorrelated_arms(k, rho)) for k, rho in ((3, 0.9), (4, 0.99))
+    ]
     monkeypatch.setattr(figure1, "scenarios", lambda: small)
     return small
 
@@ -117,7 +118,7 @@ def test_groups_are_drawn_whole_and_missing_cells_dropped(run: Cli, tmp_path: Pa
     assert json.loads(run(path, "--missing", "drop", "--json", *FEW).stdout)["cases"][0]["label"] == "59 rows"
 
 
-def test_figure1_beside_the_lower_bound(run: Cli, two_settings: list[Scenario]) -> None:
+def test_figure1_beside_the_lower_bound(run: Cli, two_settings: list[figure1.Scenario]) -> None:
     ended = run("figure1", "--json", "--repetitions", 20)
     assert ended.exit_code == 0, ended.output
     document = json.loads(ended.stdout)

@@ -12,9 +12,7 @@ from scipy.stats import binomtest
 from typer.testing import Result
 
 import bestarm
-from bestarm.studies import figure1, validate
-from bestarm.studies.output import write_csv
-from bestarm.studies.validate import Cell, CellResult, symmetric_laws, wins_tables
+from bestarm.studies import figure1, output, validate
 from conftest import Cli, Rejects
 
 GAMES = 200
@@ -26,13 +24,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::bestarm.AssumptionWarning")
 
 
 @lru_cache(maxsize=1)
-def grid() -> list[Cell]:
+def grid() -> list[validate.Cell]:
     ten = [cell for cell in validate.cells((10,), (0.1,)) if cell.law in TEN_ARMS and cell.comparison in PAIRWISE]
     return [*validate.cells((2,), (0.1,)), *ten]
 
 
 @lru_cache(maxsize=1)
-def results() -> list[CellResult]:
+def results() -> list[validate.CellResult]:
     """The study, with fewer games of the paper's rule, which is there for its cost and takes most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(validate, "PAPER_GAMES", 5)
@@ -73,18 +71,18 @@ def test_a_broken_assumption_is_seen_and_kept_out_of_the_verdict() -> None:
 def test_symmetric_bets_err_on_skewed_differences_only() -> None:
     """With the Student part too, although its share of delta is proved for Gaussian differences alone."""
     mine = [result for result in results() if result.comparison == "SymmetricBetting"]
-    symmetric = [result for result in mine if result.assumption_holds or result.law in symmetric_laws(2, 0.0)]
+    symmetric = [result for result in mine if result.assumption_holds or result.law in validate.symmetric_laws(2, 0.0)]
     skewed = [result for result in mine if result.law == "discrete: rare large wins"]
-    assert len(symmetric) > len(symmetric_laws(2, 0.0)) > 0
+    assert len(symmetric) > len(validate.symmetric_laws(2, 0.0)) > 0
     assert min(result.p_value for result in symmetric) >= validate.verdict(results()).threshold
     assert len(skewed) == 2
     assert max(result.p_value for result in skewed) < 1e-6
 
 
-@pytest.mark.parametrize("law", symmetric_laws(3, 0.0))
+@pytest.mark.parametrize("law", validate.symmetric_laws(3, 0.0))
 def test_differences_with_the_best_arm_are_symmetric_about_its_lead(law: str) -> None:
     """The share of differences beyond each distance is the same on both sides, up to five standard errors."""
-    n_rounds, arms = 40_000, symmetric_laws(3, 0.25)[law]
+    n_rounds, arms = 40_000, validate.symmetric_laws(3, 0.25)[law]
     rows = arms.draw(n_rounds, np.random.default_rng(1))
     np.testing.assert_array_equal(arms.means, [0.25, 0.0, 0.0])
     for other in (1, 2):
@@ -136,16 +134,16 @@ def test_errors_are_counted_as_defined() -> None:
 
 def test_laws_with_equal_means_have_equal_means() -> None:
     for cell in grid():
-        symmetric = cell.comparison == "SymmetricBetting" and cell.law in symmetric_laws(2, 0.0)
+        symmetric = cell.comparison == "SymmetricBetting" and cell.law in validate.symmetric_laws(2, 0.0)
         if cell.law == "equal means" or (symmetric and cell.option != "epsilon"):
             np.testing.assert_allclose(cell.arms.means, cell.arms.means[0], rtol=1e-12)
 
 
 def test_the_designated_arm_of_wins_loses_to_no_other() -> None:
     for n_arms in (2, 10):
-        for scores in wins_tables(n_arms).values():
+        for scores in validate.wins_tables(n_arms).values():
             assert (np.sign(scores[:, :1] - scores).sum(axis=0) >= 0).all()
-    outliers = wins_tables(10)["outliers against the best arm"]
+    outliers = validate.wins_tables(10)["outliers against the best arm"]
     assert outliers.mean(axis=0).argmax() != 0  # the best by its mean is another
 
 
@@ -157,7 +155,7 @@ def test_the_sharp_rule_is_cheaper_than_the_papers_wherever_both_end() -> None:
 
 
 def test_the_file_has_one_row_a_cell(tmp_path: Path) -> None:
-    write_csv(results(), tmp_path / "validate.csv")
+    output.write_csv(results(), tmp_path / "validate.csv")
     rows = read(tmp_path / "validate.csv")
     assert [row["law"] for row in rows] == [cell.law for cell in grid()]
     for row, result in zip(rows, results(), strict=True):
