@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bestarm.checks import check_count, check_n_arms, finite_vector, floats, is_real, refuse_beyond, refuse_first
 from bestarm.text import short_repr
-from bestarm.values import equal_values
+from bestarm.values import Array, equal_values
 
 __all__ = [
     "Arms",
@@ -41,12 +41,12 @@ class Arms(Protocol):
         ...
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Array:
         """The mean of each arm, shape (K,)."""
         ...
 
     @property
-    def covariance(self) -> NDArray[np.float64]:
+    def covariance(self) -> Array:
         """The covariance of the rewards of one round, shape (K, K)."""
         ...
 
@@ -55,15 +55,15 @@ class Arms(Protocol):
         """The arm with the largest mean (the first of them, where several share it)."""
         ...
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
         ...
 
 
-def difference_variances(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def difference_variances(covariance: Array) -> Array:
     """The matrix ``V_ij = Var(X_i - X_j)`` of a covariance, never below zero."""
     variances = np.diag(covariance)
-    V: NDArray[np.float64] = np.maximum(variances[:, None] + variances[None, :] - 2.0 * covariance, 0.0)
+    V: Array = np.maximum(variances[:, None] + variances[None, :] - 2.0 * covariance, 0.0)
     np.fill_diagonal(V, 0.0)
     return V
 
@@ -77,7 +77,7 @@ def check_law(arms: Arms, *needed: str) -> None:
 class JointLaw:
     """Means and covariance, checked and read-only; what all arms share."""
 
-    def __init__(self, means: NDArray[np.float64], covariance: NDArray[np.float64]) -> None:
+    def __init__(self, means: Array, covariance: Array) -> None:
         means.setflags(write=False)
         covariance.setflags(write=False)
         self.means = means
@@ -139,20 +139,20 @@ class GaussianArms(JointLaw):
         self._widths = np.array([np.flatnonzero(row)[-1] + 1 if row.any() else 0 for row in self._root])
         super().__init__(mu, sigma)
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
         from bestarm.kernels.rounds import affine
 
         noise = rng.standard_normal((n_rounds, self._root.shape[1]))
         means = self.means if self._column is None else np.zeros(len(self._root))
-        rows: NDArray[np.float64] = affine(noise, self._root, self._widths, means)
+        rows: Array = affine(noise, self._root, self._widths, means)
         return rows if self._column is None else rows[:, self._column] + self.means
 
     def __repr__(self) -> str:
         return f"GaussianArms(means={self.means.tolist()}, covariance={self.covariance.tolist()})"
 
 
-def _square_root(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
+def _square_root(sigma: Array) -> Array:
     """A matrix ``A`` with ``A A' = sigma``, one column per standard normal variable needed; triangular if it can be."""
     try:
         return np.asarray(np.linalg.cholesky(sigma), dtype=np.float64)
@@ -214,7 +214,7 @@ def _correlation(value: float) -> float:
     return float(value)
 
 
-def _figure1_means(n_arms: int) -> NDArray[np.float64]:
+def _figure1_means(n_arms: int) -> Array:
     return np.arange(1, n_arms + 1) / 10.0
 
 
@@ -222,9 +222,9 @@ def _figure1_means(n_arms: int) -> NDArray[np.float64]:
 class BernoulliVariances:
     """What ``Var(X_i - X_best)`` can be for Bernoulli arms of given means (Lemma K.8 of the paper)."""
 
-    smallest: NDArray[np.float64]
-    independent: NDArray[np.float64]
-    largest: NDArray[np.float64]
+    smallest: Array
+    independent: Array
+    largest: Array
 
     __eq__ = equal_values
     __hash__ = None  # type: ignore[assignment]
@@ -296,25 +296,23 @@ class BernoulliArms(JointLaw):
         self.difference_variances = V
         super().__init__(mu, _bernoulli_covariance(mu, self._a, b))
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
         uniform = rng.random((n_rounds, self.n_arms + 1))
         U, W = uniform[:, :1], uniform[:, 1:]
-        rows: NDArray[np.float64] = ((self._a > U) | (self._b > W)).astype(np.float64)
+        rows: Array = ((self._a > U) | (self._b > W)).astype(np.float64)
         return rows
 
     def __repr__(self) -> str:
         return f"BernoulliArms({self.means.tolist()}, {self.difference_variances.tolist()})"
 
 
-def _bernoulli_covariance(
-    mu: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _bernoulli_covariance(mu: Array, a: Array, b: Array) -> Array:
     """Covariance of ``X_i = 1(U <= a_i or W_i <= b_i)``, by the value of ``U`` against the smaller and larger ``a``."""
     i_first = a[:, None] <= a[None, :]
     low, high = np.minimum.outer(a, a), np.maximum.outer(a, a)
     b_of_low = np.where(i_first, b[:, None], b[None, :])
-    both: NDArray[np.float64] = low + (high - low) * b_of_low + (1.0 - high) * np.outer(b, b)
+    both: Array = low + (high - low) * b_of_low + (1.0 - high) * np.outer(b, b)
     np.fill_diagonal(both, mu)
     return both - np.outer(mu, mu)
 
@@ -344,7 +342,7 @@ class TableArms(JointLaw):
         self.scores = table
         super().__init__(table.mean(axis=0), np.atleast_2d(np.cov(table, rowvar=False, bias=True)))
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
         return self.scores[rng.integers(len(self.scores), size=n_rounds)]
 
@@ -359,7 +357,12 @@ class PoolArms(TableArms):
     takes its rows from one.
     """
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    @property
+    def pool(self) -> int:
+        """The number of items."""
+        return len(self.scores)
+
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` different items, shape (n_rounds, K)."""
         if n_rounds > len(self.scores):
             raise ValueError(f"the pool has {len(self.scores)} items, {n_rounds} cannot be drawn without replacement")
@@ -376,7 +379,7 @@ class UnpairedArms(TableArms):
         super().__init__(scores)
         self.covariance = np.diag(np.diag(self.covariance))
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` rounds, shape (n_rounds, K)."""
         rows = rng.integers(len(self.scores), size=(n_rounds, self.n_arms))
         return np.take_along_axis(self.scores, rows, axis=0)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.arms import Arms, check_law, difference_variances
 from bestarm.checks import check_arm, check_open_unit, finite_vector, refuse_first
+from bestarm.values import Array
 
 __all__ = [
     "bound_b1",
@@ -28,27 +29,26 @@ __all__ = [
     "lower_bound_bernoulli",
     "lower_bound_gaussian",
 ]
-Matrix = NDArray[np.float64]
 
 
-def _gaps_and_variances(arms: Arms) -> tuple[Matrix, Matrix]:
+def _gaps_and_variances(arms: Arms) -> tuple[Array, Array]:
     """``D_ij = mu_j - mu_i`` where positive, NaN elsewhere, and ``V_ij``."""
     check_law(arms, "covariance")
     D = arms.means[None, :] - arms.means[:, None]
     return np.where(D > 0, D, np.nan), difference_variances(arms.covariance)
 
 
-def _infinite_where_undefined(costs: Matrix) -> Matrix:
+def _infinite_where_undefined(costs: Array) -> Array:
     return np.where(np.isnan(costs), np.inf, costs)
 
 
-def bounded_costs(arms: Arms) -> Matrix:
+def bounded_costs(arms: Arms) -> Array:
     """``V_ij / D^2 + 1 / D``: the cost in (3) and in the bounds (5) and (6), for bounded rewards."""
     D, V = _gaps_and_variances(arms)
     return _infinite_where_undefined(V / D**2 + 1.0 / D)
 
 
-def bounded_rounds(arms: Arms, delta: float) -> Matrix:
+def bounded_rounds(arms: Arms, delta: float) -> Array:
     """``Lambda_ij`` of (4): the cost with its log factor, ``(V_ij / D^2 + 1 / D) log(K / (D delta))``.
 
     Proportional to the rounds after which the bounded test of ``j`` against ``i`` is sure to have crossed.
@@ -58,18 +58,18 @@ def bounded_rounds(arms: Arms, delta: float) -> Matrix:
     return _infinite_where_undefined(bounded_costs(arms) * np.log(arms.n_arms / (D * delta)))
 
 
-def bounded_costs_appendix(arms: Arms) -> Matrix:
+def bounded_costs_appendix(arms: Arms) -> Array:
     """``Lambda_ij`` of appendix A: ``V_ij / D^2 + 3 / D``, the version of the proofs."""
     D, V = _gaps_and_variances(arms)
     return _infinite_where_undefined(V / D**2 + 3.0 / D)
 
 
-def gaussian_costs(arms: Arms) -> Matrix:
+def gaussian_costs(arms: Arms) -> Array:
     """``max(V_ij / D^2, 1)``: the cost in the bound (8), for Gaussian rewards."""
     return np.maximum(gaussian_costs_appendix(arms), 1.0)
 
 
-def gaussian_costs_appendix(arms: Arms) -> Matrix:
+def gaussian_costs_appendix(arms: Arms) -> Array:
     """``Lambda'_ij`` of appendix A: ``V_ij / D^2``, the version of the proofs."""
     D, V = _gaps_and_variances(arms)
     return _infinite_where_undefined(V / D**2)
@@ -84,7 +84,7 @@ def suboptimal_arms(arms: Arms) -> NDArray[np.bool_]:
     return others
 
 
-def _sum_with_log(costs: NDArray[np.float64], largest: float, n_arms: int, delta: float) -> float:
+def _sum_with_log(costs: Array, largest: float, n_arms: int, delta: float) -> float:
     """``log(K Lambda / delta) * sum of the costs``."""
     check_open_unit("delta", delta)
     return float(np.log(n_arms * largest / delta) * costs.sum())
@@ -183,7 +183,7 @@ def bound_convex(arms: Arms, delta: float, arm: int | None = None) -> float:
     return float(log_factor * arms.n_arms * (sum(costs.values()) if arm is None else costs[arm]))
 
 
-def _gaps_to_best(means: ArrayLike, variances: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _gaps_to_best(means: ArrayLike, variances: ArrayLike) -> tuple[Array, Array]:
     """``D_i = mu_best - mu_i`` and ``V_i`` of the arms that are not the best."""
     mu = finite_vector("means", means)
     V = finite_vector("variances", variances)

@@ -15,16 +15,15 @@ from bestarm.checks import check_open_unit, finite_vector, refuse_first
 from bestarm.complexity import suboptimal_arms
 from bestarm.errors import BestarmError
 from bestarm.text import short_repr
+from bestarm.values import Array, Indices
 
 __all__ = ["gaussian_lower_bound", "growth_rates", "nested_sets", "oracle_queries"]
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 TOLERANCE = 1e-10
 SOLVED = ("Solved", "AlmostSolved")
 NOT_SOLVED = "the lower bound cannot be computed: the covariance is nearly singular, or the leads differ by too much"
 
 
-def cheapest_design(informations: NDArray[np.float64], costs: Vector, contrasts: Matrix) -> tuple[Vector, Vector]:
+def cheapest_design(informations: Array, costs: Array, contrasts: Array) -> tuple[Array, Array]:
     """The weights ``w`` of the sets, and the price of each contrast (the multiplier of its constraint).
 
     Parameters
@@ -51,7 +50,7 @@ def cheapest_design(informations: NDArray[np.float64], costs: Vector, contrasts:
     return np.maximum(solution.x, 0.0), np.maximum(prices, 0.0)
 
 
-def _constraints(informations: NDArray[np.float64], contrasts: Matrix) -> tuple[Matrix, Vector]:
+def _constraints(informations: Array, contrasts: Array) -> tuple[Array, Array]:
     """Rows and right sides for ``w >= 0`` and one matrix for each contrast: its upper triangle, column by column."""
     n_sets, n_arms = informations.shape[:2]
     column, row = np.tril_indices(n_arms + 1)
@@ -110,7 +109,7 @@ def gaussian_lower_bound(arms: Arms, delta: float, subsets: Iterable[Sequence[in
     return float(divergence * unit * value)
 
 
-def _in_units_of_gaps(arms: Arms) -> tuple[Matrix, Matrix]:
+def _in_units_of_gaps(arms: Arms) -> tuple[Array, Array]:
     """The covariance and the contrasts to the best arm, each arm in units of its gap: numbers of one size."""
     others = suboptimal_arms(arms)
     gaps = arms.means[arms.best] - arms.means
@@ -152,14 +151,14 @@ def _given_sets(subsets: Iterable[Sequence[int]], n_arms: int) -> Members:
     return members
 
 
-def _regular(covariance: Matrix) -> Matrix:
+def _regular(covariance: Array) -> Array:
     eigenvalues = np.linalg.eigvalsh(covariance)
     if eigenvalues[0] <= SINGULAR * eigenvalues[-1]:
         raise ValueError(f"covariance must be regular, its smallest eigenvalue is {float(eigenvalues[0])!r}")
     return covariance
 
 
-def _informations(covariance: Matrix, members: Members) -> NDArray[np.float64]:
+def _informations(covariance: Array, members: Members) -> Array:
     """``I_C`` of each set: the inverse of the covariance of its arms, 0 elsewhere."""
     informations = np.zeros((len(members), *covariance.shape))
     sizes = members.sum(axis=1)
@@ -171,16 +170,14 @@ def _informations(covariance: Matrix, members: Members) -> NDArray[np.float64]:
     return informations
 
 
-def _first_sets(members: Members, nested: list[list[int]]) -> NDArray[np.int64]:
+def _first_sets(members: Members, nested: list[list[int]]) -> Indices:
     """Where to begin: single arms, pairs, and the nested sets."""
     chosen = members.sum(axis=1) <= 2
     chosen[[sum(2**arm for arm in subset) - 1 for subset in nested]] = True
     return np.flatnonzero(chosen)
 
 
-def _certified_value(
-    informations: NDArray[np.float64], sizes: NDArray[np.int64], contrasts: Matrix, sets: NDArray[np.int64]
-) -> float:
+def _certified_value(informations: Array, sizes: Indices, contrasts: Array, sets: Indices) -> float:
     """The value of the program over all sets, from below: sets are added until none that is left out tells more."""
     while True:
         weights, prices = cheapest_design(informations[sets], sizes[sets].astype(np.float64), contrasts)
@@ -200,18 +197,18 @@ def _certified_value(
         sets = np.append(sets, new)
 
 
-def _best_of_each_size(gains: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _best_of_each_size(gains: Array, sizes: Indices) -> Indices:
     """The sets of each size that tell most, of those that tell more than they cost."""
     best = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
     first = np.concatenate([sets[np.argsort(-gains[sets], kind="stable")[:ADDED]] for sets in best])
-    telling: NDArray[np.int64] = first[gains[first] > 1.0]
+    telling: Indices = first[gains[first] > 1.0]
     return telling
 
 
 HALVINGS = 40  # of the interval of bets
 
 
-def growth_rates(scores: ArrayLike) -> NDArray[np.float64]:
+def growth_rates(scores: ArrayLike) -> Array:
     """The largest growth rate of a bet in [0, 1] against each arm, over all opponents; 0 against the best.
 
     Parameters
@@ -229,7 +226,7 @@ def growth_rates(scores: ArrayLike) -> NDArray[np.float64]:
     return rates
 
 
-def _largest_rate(differences: NDArray[np.float64]) -> float:
+def _largest_rate(differences: Array) -> float:
     """The largest mean of ``log(1 + lambda D)`` over bets and columns, each concave in the bet and rising at 0."""
     low, high = np.zeros(differences.shape[1]), np.ones(differences.shape[1])
     for _ in range(HALVINGS):
@@ -239,7 +236,7 @@ def _largest_rate(differences: NDArray[np.float64]) -> float:
     return float(np.log1p(low * differences).mean(axis=0).max())
 
 
-def oracle_queries(rates: NDArray[np.float64], delta: float, *, union: bool) -> float:
+def oracle_queries(rates: Array, delta: float, *, union: bool) -> float:
     """Queries of the oracle: each arm until its wealth is there, the best as long as the last of the others.
 
     Parameters

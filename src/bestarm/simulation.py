@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game
 from bestarm.algorithms.game import check_algorithm
-from bestarm.arms import Arms, PoolArms, check_law
+from bestarm.arms import Arms, check_law
 from bestarm.checks import check_count, check_open_unit, check_seed
 from bestarm.comparisons.boundaries import CHUNK
-from bestarm.values import equal_values
+from bestarm.values import Indices, equal_values
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -34,8 +35,9 @@ MOST_BATCHES = 64
 def play_game(algorithm: Algorithm, arms: Arms, rng: np.random.Generator, stop: Event | None = None) -> Game:
     """One whole game on arms drawn from a generator; one pass over a pool (cut short only if ``stop`` is set)."""
     game = algorithm.start(arms.n_arms)
-    if isinstance(arms, PoolArms):
-        game.play(arms.draw(len(arms.scores), rng))
+    pool = getattr(arms, "pool", None)
+    if pool is not None:
+        game.play(arms.draw(pool, rng))
         return game
     block = FIRST_BLOCK
     while not game.finished and not (stop is not None and stop.is_set()):
@@ -49,15 +51,15 @@ def repetition_rng(seed: int, repetition: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repetition,)))
 
 
-class _Batch(NamedTuple):
-    """What is kept of consecutive repetitions."""
+class _Outcome(NamedTuple):
+    """What is kept of one game."""
 
-    queries: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    winners: NDArray[np.int64]
+    queries: int
+    rounds: int
+    winner: int
     candidates: NDArray[np.bool_]
-    contradictions: NDArray[np.bool_]
-    reasons: NDArray[np.str_]
+    contradiction: bool
+    reason: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,9 +78,9 @@ class Simulation:
 
     algorithm: Algorithm
     arms: Arms
-    queries: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    winners: NDArray[np.int64]
+    queries: Indices
+    rounds: Indices
+    winners: Indices
     candidates: NDArray[np.bool_]
     contradictions: NDArray[np.bool_]
     reasons: NDArray[np.str_]
@@ -217,38 +219,29 @@ def simulate(
         parts = _gather([executor.submit(_play_batch, algorithm, arms, seed, batch) for batch in batches], progress)
     else:
         parts = _in_threads(algorithm, arms, seed, batches, progress)
-    return Simulation(algorithm, arms, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return Simulation(algorithm, arms, *(np.array(column) for column in zip(*chain(*parts), strict=True)))
 
 
 def _play_batch(
-    algorithm: Algorithm, arms: Arms, seed: int, repetitions: NDArray[np.int64], stop: Event | None = None
-) -> _Batch:
+    algorithm: Algorithm, arms: Arms, seed: int, repetitions: Indices, stop: Event | None = None
+) -> list[_Outcome]:
     """Play these repetitions one after the other."""
-    n = repetitions.size
-    batch = _Batch(
-        queries=np.empty(n, dtype=np.int64),
-        rounds=np.empty(n, dtype=np.int64),
-        winners=np.empty(n, dtype=np.int64),
-        candidates=np.zeros((n, arms.n_arms), dtype=np.bool_),
-        contradictions=np.zeros(n, dtype=np.bool_),
-        reasons=np.full(n, "", dtype="<U32"),
-    )
-    for k, repetition in enumerate(repetitions):
-        game = play_game(algorithm, arms, repetition_rng(seed, int(repetition)), stop)
+    outcomes = []
+    for repetition in repetitions.tolist():
+        game = play_game(algorithm, arms, repetition_rng(seed, repetition), stop)
         if stop is not None and stop.is_set():
             break
-        batch.queries[k] = game.n_queries
-        batch.rounds[k] = game.n_rounds
-        batch.winners[k] = game.best
-        batch.candidates[k, list(game.candidates)] = True
-        batch.contradictions[k] = game.contradiction is not None
-        batch.reasons[k] = game.reason or ""
-    return batch
+        candidates = np.isin(np.arange(arms.n_arms), game.candidates)
+        contradiction = game.contradiction is not None
+        outcomes.append(
+            _Outcome(game.n_queries, game.n_rounds, game.best, candidates, contradiction, game.reason or "")
+        )
+    return outcomes
 
 
 def _in_threads(
-    algorithm: Algorithm, arms: Arms, seed: int, batches: list[NDArray[np.int64]], progress: bool | None
-) -> list[_Batch]:
+    algorithm: Algorithm, arms: Arms, seed: int, batches: list[Indices], progress: bool | None
+) -> list[list[_Outcome]]:
     """Play on threads of our own; an interrupt stops games under way at their next block."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -262,7 +255,7 @@ def _in_threads(
             stop.set()
 
 
-def _gather(futures: list[Future[_Batch]], progress: bool | None) -> list[_Batch]:
+def _gather(futures: list[Future[list[_Outcome]]], progress: bool | None) -> list[list[_Outcome]]:
     """The results in the order of submission; what has not started is cancelled if one fails."""
     from concurrent.futures import as_completed
 

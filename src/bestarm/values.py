@@ -1,9 +1,13 @@
-"""Settings that print as the shortest call that makes them, and how values are compared."""
+"""Arrays of numbers, settings that print as the shortest call that makes them, and how values are compared."""
 
 from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]  # numbers of arms, of rounds and the like
 
 
 def shortest_call(self: Any) -> str:

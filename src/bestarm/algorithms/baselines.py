@@ -1,13 +1,12 @@
 """The baselines: Hoeffding race, variance race and LUCB of the paper's experiments, and Kim and Nelson's procedure."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestarm.algorithms.elimination import EliminationGame
-from bestarm.algorithms.game import Arms, Elimination, Game, Guarantee, Reason, Rewards
+from bestarm.algorithms.game import Elimination, Game, Guarantee, Reason
 from bestarm.checks import (
     LARGEST,
     SMALLEST,
@@ -25,7 +24,7 @@ from bestarm.comparisons.boundaries import BoundaryEvidence, in_chunks, threshol
 from bestarm.comparisons.evidence import GAUSSIAN, bounded
 from bestarm.kernels.board import PairRule, Thresholds, new_duel
 from bestarm.text import short_repr
-from bestarm.values import shortest_call
+from bestarm.values import Array, Indices, shortest_call
 
 KnownVariances = float | tuple[float, ...]
 KNOWN_VARIANCES = (
@@ -34,31 +33,23 @@ KNOWN_VARIANCES = (
 )
 
 
-class _Settings(Protocol):
-    @property
-    def variances(self) -> KnownVariances: ...
-
-
-def check_variances(settings: _Settings) -> None:
-    """Refuse variances that are not finite and at least 0; keep them as numbers, so that settings can be hashed."""
-    values = floats("variances", settings.variances)
+def checked_variances(variances: KnownVariances) -> KnownVariances:
+    """Variances as numbers, so that settings can be hashed; refused if they are not finite and at least 0."""
+    values = floats("variances", variances)
     if (((values > 0) & (values < SMALLEST)) | (np.isfinite(values) & (values > LARGEST))).any():
-        raise ValueError(
-            f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {short_repr(settings.variances)}"
-        )
+        raise ValueError(f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {short_repr(variances)}")
     if values.ndim == 0:
         refuse_first("variances", values[None], ~(np.isfinite(values[None]) & (values[None] >= 0)), _RULE)
-        object.__setattr__(settings, "variances", float(values))
-        return
+        return float(values)
     vector = finite_vector("variances", values)
     refuse_first("variances", vector, vector < 0, _RULE)
-    object.__setattr__(settings, "variances", tuple(vector.tolist()))
+    return tuple(vector.tolist())
 
 
 _RULE = "must be finite and at least 0"
 
 
-def variance_vector(variances: KnownVariances, n_arms: int) -> NDArray[np.float64]:
+def variance_vector(variances: KnownVariances, n_arms: int) -> Array:
     """One variance per arm."""
     check_n_arms(n_arms)
     values = np.asarray(variances, dtype=np.float64)
@@ -71,9 +62,7 @@ def variance_vector(variances: KnownVariances, n_arms: int) -> NDArray[np.float6
 class ChernoffIntervals:
     """One interval per arm of known variance: ``mean +- sigma_i sqrt(2 log(2 K t (t + 1) / delta) / t)``."""
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Half-width of the interval, in standard deviations, and offset 0."""
         log_term = np.log(2.0 * n_arms * rounds * (rounds + 1.0)) - np.log(delta)
         slope = np.sqrt(2.0 * log_term / rounds)
@@ -108,7 +97,7 @@ class HoeffdingRace:
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
-        check_variances(self)
+        object.__setattr__(self, "variances", checked_variances(self.variances))
 
     __repr__ = shortest_call
 
@@ -131,9 +120,7 @@ class GaussianIntervals:
     bounds: ClassVar[None] = None
     assumption: ClassVar[str] = "the items are independent of each other and the scores of each arm are Gaussian"
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Half-width of the interval, in standard deviations, and offset 0."""
         t = np.maximum(rounds, 2.0)
         alpha = np.sqrt((np.log(4.0 * n_arms * t * (t + 1.0)) - np.log(delta)) / (t - 1.0))
@@ -148,9 +135,7 @@ class BernsteinIntervals:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     assumption: ClassVar[str] = bounded(bounds)
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Half-width of the interval: in (unbiased) standard deviations, and what is added."""
         t = np.maximum(rounds, 2.0)
         x = np.log(3.0 * n_arms * t * (t + 1.0)) - np.log(delta)
@@ -208,9 +193,7 @@ class VarianceRace:
 class LUCBIntervals:
     """LUCB's radius ``sigma_i sqrt(2 log(5 K t^4 / (4 delta)) / n_i)``, without its ``sigma_i / sqrt(n_i)``."""
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Radius in standard errors, and offset 0."""
         slope = np.sqrt(2.0 * (np.log(1.25 * n_arms) + 4.0 * np.log(rounds) - np.log(delta)))
         return slope, np.zeros_like(slope)
@@ -244,7 +227,7 @@ class LUCB:
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
-        check_variances(self)
+        object.__setattr__(self, "variances", checked_variances(self.variances))
 
     __repr__ = shortest_call
 
@@ -259,7 +242,7 @@ class LUCBGame(Game):
 
     works_ahead: ClassVar[bool] = False
 
-    def __init__(self, sds: NDArray[np.float64], delta: float) -> None:
+    def __init__(self, sds: Array, delta: float) -> None:
         from bestarm.kernels.boundaries import lucb
 
         super().__init__(sds.size, guarantee=Guarantee(delta, KNOWN_VARIANCES))
@@ -269,7 +252,7 @@ class LUCBGame(Game):
         self._sds = sds
         self._decided = False
 
-    def next_arms(self) -> Arms:
+    def next_arms(self) -> Indices:
         """All arms at first, then the leader and its challenger."""
         if self.n_rounds == 0:
             return np.arange(self.n_arms)
@@ -308,10 +291,10 @@ class LUCBGame(Game):
     def _thresholds(self, n_rounds: int) -> Thresholds:
         return thresholds_after(LUCBIntervals(), self.n_arms, self.guarantee.delta, n_rounds)
 
-    def _absorb_round(self, asked: Arms, row: Rewards) -> None:
+    def _absorb_round(self, asked: Indices, row: Array) -> None:
         self._absorb_block(row)
 
-    def _absorb_block(self, rows: Rewards) -> int:
+    def _absorb_block(self, rows: Array) -> int:
         used = 0
         for block, widths in in_chunks(rows, LUCBIntervals(), self.n_arms, self.guarantee.delta, self.n_rounds):
             n_used, self._decided = self._kernel(block, widths.slopes, self._sds, self._duel)
@@ -332,9 +315,7 @@ class TriangularRegion:
     indifference_zone: float
     min_rounds: int
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Slope ``h^2 / (2 d r (n0 - 1)) = eta / (d r)`` on the sum of squares, and offset ``-d / 2``."""
         d, n0 = self.indifference_zone, self.min_rounds
         with np.errstate(over="ignore"):  # an infinite slope beats nobody

@@ -5,14 +5,13 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestarm.algorithms.game import Arms, AssumptionCheck, Elimination, Game, Guarantee, Reason, Rewards
+from bestarm.algorithms.game import AssumptionCheck, Elimination, Game, Guarantee, Reason
 from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_lead, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
 from bestarm.kernels.board import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
-from bestarm.values import shortest_call
+from bestarm.values import Array, Indices, shortest_call
 
 
 def check_budget(max_rounds: int | None, max_queries: int | None) -> None:
@@ -64,11 +63,11 @@ class EliminationGame(Game):
             return Reason.BUDGET
         return None
 
-    def next_arms(self) -> Arms:
+    def next_arms(self) -> Indices:
         """The arms that are still queried, in increasing order."""
         return self._board.arms[: self._n_queried].copy()
 
-    def _due(self) -> Arms:
+    def _due(self) -> Indices:
         return self.next_arms() if self._asked is None else self._asked  # the board's own: nothing to check
 
     @property
@@ -77,16 +76,16 @@ class EliminationGame(Game):
         return self._reason
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Array:
         """The mean reward of each arm over the rounds in which it was queried; NaN before the first."""
         means = np.empty_like(self._board.means)
         means[self._board.arms] = self._board.means
         return np.where(self.counts > 0, means, np.nan)
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Indices:
         """The number of rounds in which each arm was queried."""
-        counts: NDArray[np.int64] = np.minimum(self._board.last_round, self.n_rounds)
+        counts: Indices = np.minimum(self._board.last_round, self.n_rounds)
         return counts
 
     @property
@@ -171,10 +170,10 @@ class EliminationGame(Game):
         self._read_progress()
         self._asked = None
 
-    def _absorb_round(self, asked: Arms, row: Rewards) -> None:
+    def _absorb_round(self, asked: Indices, row: Array) -> None:
         self._absorb_block(row)
 
-    def _absorb_block(self, rows: Rewards) -> int:
+    def _absorb_block(self, rows: Array) -> int:
         if self._n_queried == 0:
             return 0  # all candidates were withdrawn: there is nothing to be learned
         try:

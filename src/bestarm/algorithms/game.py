@@ -10,13 +10,13 @@ from itertools import permutations
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bestarm.checks import LARGEST, check_arm, check_arms, check_count, check_n_arms, floats, whole_numbers
 from bestarm.comparisons.evidence import Criterion
 from bestarm.errors import AssumptionWarning
 from bestarm.text import short_repr
-from bestarm.values import equal_values, hash_of_values
+from bestarm.values import Array, Indices, equal_values, hash_of_values
 
 Arm = TypeVar("Arm")
 
@@ -69,8 +69,8 @@ class Elimination(Generic[Arm]):
 class Intervals:
     """Simultaneous confidence intervals: entry ``[a, b]`` is for ``mu_a - mu_b``, the lead of arm a over arm b."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: Array
+    high: Array
 
     __eq__ = equal_values
     __hash__ = None  # type: ignore[assignment]
@@ -156,11 +156,11 @@ class AssumptionCheck:
 
     def __init__(self, bounds: tuple[float, float] | None) -> None:
         self._bounds = bounds
-        self._rows: list[NDArray[np.float64]] = []
+        self._rows: list[Array] = []
         self._seen = 0
         self.judgement: str | None = None
 
-    def look(self, rows: NDArray[np.float64], arms: NDArray[np.int64]) -> bool:
+    def look(self, rows: Array, arms: Indices) -> bool:
         """Take the rewards of these arms in further rounds; False once there is nothing more to look for."""
         first = rows[: LOOK - self._seen]
         self._seen += len(first)
@@ -186,7 +186,7 @@ class AssumptionCheck:
                 self.judgement = small_spread_warning(self._bounds)
 
 
-def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None, n_rounds: int) -> None:
+def check_rewards(rows: Array, bounds: tuple[float, float] | None, n_rounds: int) -> None:
     """Refuse rewards that are not finite or out of bounds; ``n_rounds`` rounds came before them."""
     from bestarm.kernels.rounds import all_within
 
@@ -201,17 +201,13 @@ def check_rewards(rows: NDArray[np.float64], bounds: tuple[float, float] | None,
     raise ValueError(f"rewards must {rule}, got {float(rows[r, arm])!r} for arm {arm} in round {n_rounds + r + 1}")
 
 
-Arms = NDArray[np.int64]
-Rewards = NDArray[np.float64]
-
-
 class Game:
     """The state of one game. As it is, it queries all arms in every round and never ends.
 
     A subclass defines what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
     it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. Everything else follows.
 
-    Rewards must lie in the ``bounds``, if there are any; a ``check`` warns where the first rounds look wrong.
+    Array must lie in the ``bounds``, if there are any; a ``check`` warns where the first rounds look wrong.
 
     Examples
     --------
@@ -246,18 +242,18 @@ class Game:
         self._sums = np.zeros(n_arms)
         self._counts = np.zeros(n_arms, dtype=np.int64)
         self._check = check
-        self._asked: Arms | None = None
+        self._asked: Indices | None = None
         self.warnings: list[str] = []  # about rewards that do not look the way the comparison assumes
 
     def __repr__(self) -> str:
         where = f"round {self.n_rounds:,}, {self.n_queries:,} queries, {self.reason or 'running'}"
         return f"<{type(self).__name__} of {self.n_arms} arms: {where}>"
 
-    def next_arms(self) -> Arms:
+    def next_arms(self) -> Indices:
         """The arms of the next round, in increasing order."""
         return np.arange(self.n_arms)
 
-    def learn(self, arms: Arms, rewards: Rewards) -> None:
+    def learn(self, arms: Indices, rewards: Array) -> None:
         """Take the rewards of a round; `means` and `counts` have them already."""
 
     @property
@@ -307,12 +303,12 @@ class Game:
         return self.reason is not None
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Indices:
         """The number of rounds in which each arm was queried."""
         return self._counts.copy()
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Array:
         """The mean reward of each arm over the rounds in which it was queried; NaN before the first."""
         counts = self.counts
         return np.where(counts > 0, self._sums / np.maximum(counts, 1), np.nan)
@@ -367,14 +363,14 @@ class Game:
             low[a, b] = bound
         return Intervals(low, -low.T)
 
-    def ask(self) -> Arms:
+    def ask(self) -> Indices:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
         if self.finished:
             raise self._ended("nothing to ask")
         self._asked = self._due()
         return self._asked.copy()
 
-    def _due(self) -> Arms:
+    def _due(self) -> Indices:
         """The arms of this round, whether they were asked or not."""
         return check_arms(type(self).__name__, self.next_arms(), self.n_arms) if self._asked is None else self._asked
 
@@ -405,7 +401,7 @@ class Game:
         self._absorb_round(asked, row)
         self._look(row, asked)
 
-    def _may_take(self, asked: Arms) -> bool:
+    def _may_take(self, asked: Indices) -> bool:
         """Whether the rewards of just these arms can be a round."""
         if self.shrinks or not self.works_ahead:
             return np.array_equal(asked, self._due())
@@ -449,7 +445,7 @@ class Game:
         self.take_out(arm)
         self._asked = None
 
-    def _absorb_round(self, asked: Arms, row: Rewards) -> None:
+    def _absorb_round(self, asked: Indices, row: Array) -> None:
         """Count a round, of which ``row`` holds all columns, and learn from it."""
         rewards = row[0, asked]
         self._sums[asked] += rewards
@@ -458,7 +454,7 @@ class Game:
         self.n_queries += asked.size
         self.learn(asked, rewards)
 
-    def _absorb_block(self, rows: Rewards) -> int:
+    def _absorb_block(self, rows: Array) -> int:
         """Absorb rows until the end; the number of rows used."""
         for used in range(len(rows)):
             if self.finished:
@@ -472,7 +468,7 @@ class Game:
     def _ended(self, what: str) -> RuntimeError:
         return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")
 
-    def _look(self, rows: Rewards, arms: Arms) -> None:
+    def _look(self, rows: Array, arms: Indices) -> None:
         """Show the first rounds to the check, until it has seen enough; a warning may be an error."""
         check, self._check = self._check, None
         if check is None:

@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from bestarm.checks import check_bounds, check_count, check_share, finite_tuple, normalised_weights, refuse_first
-from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, items_assumption
-from bestarm.comparisons.wealth import CAP, RESERVE, WealthEvidence, mixture
+from bestarm.checks import check_bounds, check_share, finite_tuple, normalised_weights, refuse_first
+from bestarm.comparisons.evidence import BoundedComparison, Evidence, Goal, Role, items_assumption
+from bestarm.comparisons.wealth import CAP, RESERVE, Mixture, WealthEvidence, mixture
 from bestarm.kernels.wealth_state import PortfolioState, new_portfolio
-from bestarm.values import shortest_call
+from bestarm.values import Array, shortest_call
 
 # Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
 # by benchmarks/betting_grid.py. Smaller bets sleep until they can matter.
@@ -21,7 +21,26 @@ ROOT_WIDTH = 1e-12  # of the range of rewards: how precisely bounds are known
 
 
 @dataclass(frozen=True, repr=False)
-class Betting:
+class _PairBetSettings(BoundedComparison):
+    """Bets on single differences, their weights, and the share that is kept for smaller ones."""
+
+    _: KW_ONLY
+    bets: Sequence[float] = BETS
+    weights: Sequence[float] | None = None
+    reserve: float = RESERVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bets", finite_tuple("bets", self.bets))
+        bets = np.array(self.bets)
+        refuse_first("bets", bets, (bets <= 0) | (bets >= 1), "must lie strictly between 0 and 1")
+        weights = np.sqrt(bets) if self.weights is None else self.weights
+        object.__setattr__(self, "weights", normalised_weights(weights, bets.size))
+        check_share("reserve", self.reserve)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, repr=False)
+class Betting(_PairBetSettings):
     """Bets on every difference, averaged over the opponents: for bounded rewards, whatever their distribution.
 
     With rewards scaled to an interval of length one and ``D_s = X_j,s - X_i,s``, the wealth of the bet that ``j`` is
@@ -55,38 +74,7 @@ class Betting:
 
     """
 
-    bounds: tuple[float, float] = UNIT
-    _: KW_ONLY
-    pool: int | None = None
-    bets: Sequence[float] = BETS
-    weights: Sequence[float] | None = None
-    reserve: float = RESERVE
-
     role: ClassVar[Role] = "pairs"
-    supports_epsilon: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bets", finite_tuple("bets", self.bets))
-        bets = np.array(self.bets)
-        refuse_first("bets", bets, (bets <= 0) | (bets >= 1), "must lie strictly between 0 and 1")
-        weights = np.sqrt(bets) if self.weights is None else self.weights
-        object.__setattr__(self, "weights", normalised_weights(weights, bets.size))
-        object.__setattr__(self, "bounds", check_bounds(self.bounds))
-        check_share("reserve", self.reserve)
-        if self.pool is not None:
-            check_count("pool", self.pool, least=2)
-
-    __repr__ = shortest_call
-
-    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
-        own = self.bounds if bounds is None or self.bounds != UNIT else bounds
-        return replace(self, bounds=own, pool=self.pool or pool)
-
-    @property
-    def assumption(self) -> str:
-        """What the guarantee rests on."""
-        return bounded(self.bounds, self.pool)
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The wealth of the bets in a new game."""
@@ -97,17 +85,18 @@ class Betting:
         """What brings rewards to an interval of length one."""
         return 1.0 / (self.bounds[1] - self.bounds[0])
 
-    def log_wealth(self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], nu: float = 0.0) -> float:
+    def mixture(self, n_rounds: int) -> Mixture:
+        """All bets that are made within so many rounds."""
+        return mixture(np.array(self.bets), np.array(self.weights), self.reserve, n_rounds)
+
+    def log_wealth(self, differences: Array, nu: float = 0.0) -> float:
         """The logarithm of the wealth against "the mean of these differences is at most ``nu``" (units of rewards)."""
         from bestarm.kernels.bets import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
-        bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
-        return float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP))
+        return float(log_wealth(scaled, nu * self.scale, self.pool or 0, self.mixture(scaled.size), CAP))
 
-    def lower_bound(
-        self, differences: np.ndarray[tuple[int], np.dtype[np.float64]], log_threshold: float, most: float = math.inf
-    ) -> float:
+    def lower_bound(self, differences: Array, log_threshold: float, most: float = math.inf) -> float:
         """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``.
 
         The wealth decreases in ``nu``; the bounds of the rewards limit the answer, and so does ``most``.
@@ -117,7 +106,7 @@ class Betting:
         from bestarm.kernels.bets import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
-        bets = mixture(np.array(self.bets), np.array(self.weights), self.reserve, scaled.size)
+        bets = self.mixture(scaled.size)
 
         def beyond(nu: float) -> float:
             log_ratio = float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP)) - log_threshold
@@ -132,23 +121,8 @@ class Betting:
         return float(brentq(beyond, -end, high, xtol=ROOT_WIDTH / self.scale))
 
 
-class PortfolioEvidence(WealthEvidence):
-    """Half of the wealth in portfolios, half in the bets on single differences."""
-
-    no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
-    share = 0.5
-    keeps_pairs = True
-
-    def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
-        super().__init__(n_arms, betting, goal)
-        self.portfolio = new_portfolio(n_arms)
-
-    def _chosen(self) -> tuple[None, PortfolioState]:
-        return None, self.portfolio
-
-
 @dataclass(frozen=True, repr=False)
-class Portfolio:
+class Portfolio(_PairBetSettings):
     """One bet on all differences of an arm at once, learned from the past, beside the bets on each of them.
 
     For bounded rewards. Scaled to an interval of length one, with ``D_j,s = X_j,s - X_i,s``, the portfolio against arm
@@ -175,40 +149,31 @@ class Portfolio:
 
     """
 
-    bounds: tuple[float, float] = UNIT
-    _: KW_ONLY
-    pool: int | None = None
-    bets: Sequence[float] = BETS
-    weights: Sequence[float] | None = None
-    reserve: float = RESERVE
-
     role: ClassVar[Role] = "combinations"
-    supports_epsilon: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self.pairs).items():  # checked and brought into shape by Betting
-            object.__setattr__(self, name, value)
-
-    __repr__ = shortest_call
-
-    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
-        pairs = self.pairs.adapted(bounds, pool)
-        return replace(self, bounds=pairs.bounds, pool=pairs.pool)
 
     @property
     def pairs(self) -> Betting:
         """The bets on single differences."""
         return Betting(self.bounds, pool=self.pool, bets=self.bets, weights=self.weights, reserve=self.reserve)
 
-    @property
-    def assumption(self) -> str:
-        """What the guarantee rests on."""
-        return bounded(self.bounds, self.pool)
-
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The wealth of the portfolios and of the bets on single differences in a new game."""
         return PortfolioEvidence(n_arms, self.pairs, goal)
+
+
+class PortfolioEvidence(WealthEvidence):
+    """Half of the wealth in portfolios, half in the bets on single differences."""
+
+    no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
+    share = 0.5
+    keeps_pairs = True
+
+    def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
+        super().__init__(n_arms, betting, goal)
+        self.portfolio = new_portfolio(n_arms)
+
+    def _chosen(self) -> tuple[None, PortfolioState]:
+        return None, self.portfolio
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,7 +224,7 @@ class Wins:
     __repr__ = shortest_call
 
     def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
+        """The comparison with the bounds and the pool of a race; what was set here stays."""
         return replace(self, bounds=bounds if self.bounds is None else self.bounds, pool=self.pool or pool)
 
     @property

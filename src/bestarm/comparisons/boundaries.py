@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.checks import check_choice, check_count, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import GAUSSIAN, Evidence, Goal, Role, bounded, shared_rounds
 from bestarm.kernels.board import PairRule, Thresholds
-from bestarm.values import shortest_call
+from bestarm.values import Array, shortest_call
 
-Array = NDArray[np.float64]
 CHUNK = 2048  # rounds computed together: rounds 1..2048, 2049..4096, ...
 LARGEST_SLOPE = 1e150  # its square is still a number; beyond it a boundary counts as infinite
 CHUNKS_REMEMBERED = 4096  # 16 bytes per round: at most 64 MiB, four million rounds
@@ -155,7 +154,7 @@ class PairEvidence(BoundaryEvidence):
         return self._lower_bound(a, b, self._delta / self.board.arms.size if simultaneous else self._delta)
 
     def _lower_bound(self, a: int, b: int, delta: float) -> float:
-        """The same, by the boundary for this delta."""
+        """Where the boundary for this delta lies below the lead seen."""
         n, K = shared_rounds(self.board, a, b), self.board.arms.size
         if n < 2:
             return -np.inf
@@ -186,7 +185,7 @@ class BoundaryComparison(ABC):
         return f"what {type(self).__name__} assumes holds (see its documentation)"
 
     def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same comparison: a boundary has bounds of its own or none, and its target is no pool."""
+        """Unchanged: a boundary has bounds of its own or none, and its target is no pool."""
         return self
 
     @abstractmethod
@@ -250,9 +249,7 @@ class EmpiricalBernstein(PairBoundary):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     assumption: ClassVar[str] = bounded(bounds)
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Slope ``(3/2) sqrt(2) alpha_t`` and offset ``9 alpha_t^2``."""
         alpha = paper_alpha(rounds, n_arms, delta)
         return 1.5 * np.sqrt(2.0) * alpha, 9.0 * alpha**2
@@ -261,7 +258,7 @@ class EmpiricalBernstein(PairBoundary):
 Inflation = Literal["proved", "published"]
 
 
-def variance_inflation(x: NDArray[np.float64], f: Inflation = "proved") -> NDArray[np.float64]:
+def variance_inflation(x: Array, f: Inflation = "proved") -> Array:
     """The factor ``f(x)`` with ``V_ij <= f(alpha_t) Vhat_ij`` on the paper's good event (Section 5, Lemma D.1).
 
     ``1 / (1 - 2x)`` below 1/3. From there on the paper prints ``exp(2x + 1)``; its proof inverts
@@ -311,9 +308,7 @@ class GaussianBernstein(PairBoundary):
 
     __repr__ = shortest_call
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Slope ``(3/2) alpha_t sqrt(2 f(alpha_t))`` and offset 0."""
         alpha = paper_alpha(rounds, n_arms, delta)
         slope = 1.5 * alpha * np.sqrt(2.0 * variance_inflation(alpha, self.f))

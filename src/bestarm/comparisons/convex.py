@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestarm.checks import check_count
 from bestarm.comparisons.boundaries import Boundary, BoundaryComparison, BoundaryEvidence, paper_alpha
 from bestarm.comparisons.evidence import Evidence, Goal, Role, bounded
 from bestarm.kernels.board import ConvexRule, new_search
-from bestarm.values import shortest_call
+from bestarm.values import Array, shortest_call
 
-Array = NDArray[np.float64]
 SOLVER_STEPS = 200  # far beyond what the solver needs; then an arm counts as not beaten
 
 
@@ -102,9 +100,7 @@ class ConvexBernstein(ConvexBoundary):
 
     __repr__ = shortest_call
 
-    def boundary(
-        self, rounds: NDArray[np.float64], n_arms: int, delta: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         """Slope ``2 sqrt(2 L / (t - 1))`` and offset ``28 L / (t - 1)``."""
         alpha_squared = paper_alpha(rounds, n_arms, delta) ** 2  # log(1 / delta_t) / (t - 1)
         if self.sparsity is None or self.sparsity >= n_arms - 1:

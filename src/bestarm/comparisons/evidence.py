@@ -2,14 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestarm.checks import check_lead
+from bestarm.checks import check_bounds, check_count, check_lead
 from bestarm.kernels.board import Board, new_board
 from bestarm.text import short_repr
+from bestarm.values import Array, shortest_call
 
 Role = Literal["pairs", "combinations"]
 Criterion = Literal["mean", "wins"]
@@ -25,6 +26,49 @@ class Goal(NamedTuple):
     check_growth: float = 1.0
 
 
+class Comparison(Protocol):
+    """Settings of a comparison: who beats whom. Frozen and hashable, so that what it computes can be shared."""
+
+    @property
+    def role(self) -> Role:
+        """What is compared with an arm: other arms one by one, or convex combinations of them."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The interval that rewards must lie in, if the comparison needs one."""
+        ...
+
+    @property
+    def pool(self) -> int | None:
+        """The number of items, where the target is the mean over a finite pool in random order."""
+        ...
+
+    @property
+    def supports_epsilon(self) -> bool:
+        """Whether it can show that the leader is within epsilon of the others."""
+        ...
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on: it completes the sentence "This assumes that ..." for readers of a result."""
+        ...
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> "Comparison":
+        """Take over what a race knows: the bounds of its scores, and the number of its items where they are a pool.
+
+        Either is None where there is none. What was set on the comparison itself stays as it is, and a
+        comparison that has no use for bounds or a pool ignores them.
+        """
+        ...
+
+    def __hash__(self) -> int: ...
+
+    def evidence(self, n_arms: int, goal: Goal) -> "Evidence":
+        """The evidence of a new game."""
+        ...
+
+
 class Evidence(ABC):
     """What a game has learned about its arms, on a board. A subclass defines how rounds are played."""
 
@@ -38,7 +82,7 @@ class Evidence(ABC):
         self.board: Board = new_board(n_arms, self.keeps_pairs)
 
     @abstractmethod
-    def play(self, rows: NDArray[np.float64]) -> int:
+    def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
 
     def leader(self, candidates: Sequence[int]) -> int | None:
@@ -93,48 +137,7 @@ def shared_rounds(board: Board, a: int, b: int) -> int:
     return int(min(board.last_round[a], board.last_round[b], board.n_rounds))
 
 
-class Comparison(Protocol):
-    """Settings of a comparison: who beats whom. Frozen and hashable, so that what it computes can be shared."""
-
-    @property
-    def role(self) -> Role:
-        """What is compared with an arm: other arms one by one, or convex combinations of them."""
-        ...
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The interval that rewards must lie in, if the comparison needs one."""
-        ...
-
-    @property
-    def pool(self) -> int | None:
-        """The number of items, where the target is the mean over a finite pool in random order."""
-        ...
-
-    @property
-    def supports_epsilon(self) -> bool:
-        """Whether it can show that the leader is within epsilon of the others."""
-        ...
-
-    @property
-    def assumption(self) -> str:
-        """What the guarantee rests on: it completes the sentence "This assumes that ..." for readers of a result."""
-        ...
-
-    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> "Comparison":
-        """The same comparison for a race whose scores lie in these bounds, and whose items are a pool of this size.
-
-        None where there are no bounds or there is no pool. What was set on the comparison itself stays as it is, and a
-        comparison that has no use for bounds or a pool ignores them.
-        """
-        ...
-
-    def __hash__(self) -> int: ...
-
-    def evidence(self, n_arms: int, goal: Goal) -> Evidence:
-        """The evidence of a new game."""
-        ...
-
+# --- what comparisons assume ------------------------------------------------------------------------------------------
 
 UNIT = (0.0, 1.0)  # the bounds of a comparison that was told no others
 GAUSSIAN = (
@@ -155,6 +158,37 @@ def bounded(bounds: tuple[float, float], pool: int | None = None) -> str:
 def items_assumption(pool: int | None, items: str = "the items") -> str:
     """What every test of rounds assumes of the items, or of what else the rounds of a race are."""
     return f"{items} {'come in random order' if pool else 'are independent of each other'}"
+
+
+@dataclass(frozen=True, repr=False)
+class BoundedComparison:
+    """What comparisons of bounded rewards share. In a race bounds and pool come from the race, unless they are set."""
+
+    bounds: tuple[float, float] = UNIT
+    _: KW_ONLY
+    pool: int | None = None
+
+    supports_epsilon: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bounds", check_bounds(self.bounds))
+        if self.pool is not None:
+            check_count("pool", self.pool, least=2)
+
+    __repr__ = shortest_call
+
+    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
+        """The comparison with the bounds and the pool of a race; what was set here stays."""
+        own = self.bounds if bounds is None or self.bounds != UNIT else bounds
+        return replace(self, bounds=own, pool=self.pool or pool)
+
+    @property
+    def assumption(self) -> str:
+        """What the guarantee rests on."""
+        return bounded(self.bounds, self.pool)
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
 
 
 def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:

@@ -1,16 +1,15 @@
 """The sharper comparison for bounded rewards: betting on the leaders so far."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestarm.checks import check_bounds, check_count, check_share
+from bestarm.checks import check_share
 from bestarm.comparisons.betting import Betting
-from bestarm.comparisons.evidence import UNIT, Evidence, Goal, Role, bounded, shared_rounds
-from bestarm.comparisons.wealth import WealthEvidence, mixture
+from bestarm.comparisons.evidence import BoundedComparison, Evidence, Goal, Role, shared_rounds
+from bestarm.comparisons.wealth import WealthEvidence
 from bestarm.kernels.board import GOING_ON, WITHIN_EPSILON
 from bestarm.kernels.wealth_state import (
     LeaderBets,
@@ -22,23 +21,22 @@ from bestarm.kernels.wealth_state import (
     new_shifted_wealth,
     with_room,
 )
-from bestarm.values import shortest_call
+from bestarm.values import Array, Indices
 
-Array = NDArray[np.float64]
 WIDTH = 32  # shifts that are told apart at a time: it costs no more than a few, for they are whole vectors
 SHIFTS: Array = 10.0 ** (np.arange(1 - 8 * WIDTH, 1) / 48)  # steps of a twentieth, down to 5e-6 of the range of rewards
 LONGEST = 10**7  # rounds; a bet on a pair that would wake later than this is left asleep
 REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed anew from the first round on
 # Chosen with some 250 others on 32 score tables, where the optimum is flat.
-BETS: NDArray[np.float64] = 0.95 * 0.5 ** np.arange(8.0)
-WEIGHTS: NDArray[np.float64] = BETS**0.6 / (BETS**0.6).sum()
+BETS: Array = 0.95 * 0.5 ** np.arange(8.0)
+WEIGHTS: Array = BETS**0.6 / (BETS**0.6).sum()
 SIZES = np.array([1, 2, 4, 8, 16])  # of the averages of leaders
 PAIRS = 1 / 20  # the share of the wealth in bets on pairs
 FEW_ARMS = 100  # up to which bets on pairs cost little beside an evaluation
 
 
 @dataclass(frozen=True, repr=False)
-class LeaderBetting:
+class LeaderBetting(BoundedComparison):
     """Bets that each arm is worse than the leaders so far: one wealth against each arm, no union over opponents.
 
     For bounded rewards. Scaled to an interval of length one, the wealth against arm ``i`` grows in each round by
@@ -70,32 +68,15 @@ class LeaderBetting:
 
     """
 
-    bounds: tuple[float, float] = UNIT
     _: KW_ONLY
-    pool: int | None = None
     pairs: float | None = None
 
     role: ClassVar[Role] = "pairs"
-    supports_epsilon: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", check_bounds(self.bounds))
-        if self.pool is not None:
-            check_count("pool", self.pool, least=2)
+        super().__post_init__()
         if self.pairs is not None:
             check_share("pairs", self.pairs)
-
-    __repr__ = shortest_call
-
-    def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same bets for scores in these bounds, on a pool of this size; what was set here stays."""
-        own = self.bounds if bounds is None or self.bounds != UNIT else bounds
-        return replace(self, bounds=own, pool=self.pool or pool)
-
-    @property
-    def assumption(self) -> str:
-        """What the guarantee rests on."""
-        return bounded(self.bounds, self.pool)
 
     def on_pairs(self, n_arms: int) -> Betting | None:
         """The bets on pairs in a game of so many arms, None where there are none."""
@@ -131,7 +112,7 @@ class LeaderEvidence(WealthEvidence):
     def _pair_bets(self) -> PairBets | None:
         return super()._pair_bets() if self._pairs > 0.0 else None
 
-    def play(self, rows: NDArray[np.float64]) -> int:
+    def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
         self._replace_withdrawn()
         used = 0
@@ -168,7 +149,7 @@ class LeaderEvidence(WealthEvidence):
             replace_withdrawn(board.n_rounds, board, leaders, self.log, self.rule.zone)
             schedule.next_renewal = min(planned, schedule.next_renewal)
 
-    def _columns(self) -> NDArray[np.int64]:
+    def _columns(self) -> Indices:
         """The arms that the bets on leaders are about."""
         return self.leaders.arms[: self.leaders.progress[0].n_columns]
 
@@ -235,8 +216,7 @@ class RegretBound:
         self._evidence = evidence
         self._shifts = np.unique(np.maximum(shifts, evidence.rule.zone))  # with a zone the best leads at least by that
         self._replays: dict[int, _Replay] = {}  # by leader
-        betting = evidence.betting
-        self._on_pair = mixture(np.array(betting.bets), np.array(betting.weights), betting.reserve, LONGEST)
+        self._on_pair = evidence.betting.mixture(LONGEST)
 
     def largest_shift(self, leader: int, arms: Sequence[int]) -> float:
         """The largest shift by which the leader may be worse than one of these arms.

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import check_count, check_share
-from bestarm.comparisons.boundaries import MIN_ROUNDS, Array, PairEvidence, StudentMixture
+from bestarm.comparisons.boundaries import MIN_ROUNDS, PairEvidence, StudentMixture
 from bestarm.comparisons.evidence import SYMMETRIC, Evidence, Goal, Role, shared_rounds
 from bestarm.kernels.wealth_state import RivalRule, new_rivals
-from bestarm.values import shortest_call
+from bestarm.values import Array, shortest_call
 
-EFFECTS: NDArray[np.float64] = 1.5 * 0.4 ** np.arange(6.0)  # bets, in standard deviations of the difference
+EFFECTS: Array = 1.5 * 0.4 ** np.arange(6.0)  # bets, in standard deviations of the difference
 STUDENT = 0.1  # the share of delta on the Student mixture
 
 
@@ -169,7 +169,7 @@ class SymmetricBetting:
         return SYMMETRIC + (share if self.student > 0.0 else "")
 
     def adapted(self, bounds: tuple[float, float] | None, pool: int | None) -> Self:
-        """The same comparison: it has no use for bounds, and its target is no pool."""
+        """Unchanged: it has no use for bounds, and its target is no pool."""
         return self
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:

@@ -6,7 +6,6 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestarm.comparisons.evidence import Criterion, Evidence, Goal, shared_rounds
 from bestarm.kernels.board import FOREVER, Board
@@ -21,6 +20,7 @@ from bestarm.kernels.wealth_state import (
     only_against,
     with_bet,
 )
+from bestarm.values import Array, Indices
 
 if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
@@ -57,12 +57,12 @@ def asleep(reserve: float, n_awake: int) -> float:
 class Mixture(NamedTuple):
     """Bets with their weights, which sum to one, and the rounds in which they begin to bet."""
 
-    bets: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    first_rounds: NDArray[np.int64]
+    bets: Array
+    weights: Array
+    first_rounds: Indices
 
 
-def mixture(bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float, n_rounds: int) -> Mixture:
+def mixture(bets: Array, weights: Array, reserve: float, n_rounds: int) -> Mixture:
     """The bets that are awake from the start, those that wake within so many rounds, and a bet of 0 for the others."""
     delayed: list[DelayedBet] = []
     if reserve > 0.0:
@@ -84,7 +84,7 @@ FEWEST = 16  # rounds that room is made for, at least
 class Stretch:
     """Rounds one after the other with the same arms: a row for each round, with room for more."""
 
-    def __init__(self, arms: NDArray[np.int64], room: int) -> None:
+    def __init__(self, arms: Indices, room: int) -> None:
         self.arms = arms
         self.n_rounds = 0
         self._rows = np.empty((room, arms.size))
@@ -99,7 +99,12 @@ class Stretch:
         """The memory that is taken."""
         return self.arms.nbytes + self._rows.nbytes
 
-    def add(self, rows: NDArray[np.float64]) -> None:
+    @property
+    def rows(self) -> Array:
+        """The rewards of its rounds, a column for each arm."""
+        return self._rows[: self.n_rounds]
+
+    def add(self, rows: Array) -> None:
         """Take rounds, as whole rows, of which the arms of this stretch are kept."""
         end = self.n_rounds + len(rows)
         self._rows[self.n_rounds : end] = rows if self.arms.size == rows.shape[1] else rows[:, self.arms]
@@ -108,15 +113,7 @@ class Stretch:
     def close(self) -> None:
         """Give back the room that is left."""
         if self.room:
-            self._rows = self._rows[: self.n_rounds].copy()
-
-    def rows(self, after: int) -> NDArray[np.float64]:
-        """The rewards of its rounds after the first so many, a column for each arm."""
-        return self._rows[after : self.n_rounds]
-
-    def of(self, arm: int) -> NDArray[np.float64]:
-        """The rewards of an arm."""
-        return self._rows[: self.n_rounds, int(np.searchsorted(self.arms, arm))]
+            self._rows = self.rows.copy()
 
 
 class History:
@@ -136,64 +133,45 @@ class History:
         """The number of rounds whose rewards are kept."""
         return sum(stretch.n_rounds for stretch in self._stretches)
 
-    def blocks(self, after: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+    def blocks(self, after: int = 0) -> Iterator[tuple[int, Indices, Array]]:
         """The rounds after the first so many: how many went before, the arms that were queried, and their rewards."""
         begun = 0
         for stretch in self._stretches:
             end = begun + stretch.n_rounds
             if end > after:
                 first = max(begun, after)
-                yield first, stretch.arms, stretch.rows(first - begun)
+                yield first, stretch.arms, stretch.rows[first - begun :]
             begun = end
 
-    def add(self, rows: NDArray[np.float64]) -> None:
+    def differences(self, a: int, b: int) -> Array:
+        """The rewards of arm a minus those of arm b in the rounds that the two shared."""
+        n = shared_rounds(self._board, a, b)
+        shared = [(np.searchsorted(arms, (a, b)), rows) for begun, arms, rows in self.blocks() if begun < n]
+        return np.concatenate([np.empty(0), *(rows[:, at_a] - rows[:, at_b] for (at_a, at_b), rows in shared)])
+
+    def add(self, rows: Array) -> None:
         """Take the rounds that were just played, as whole rows: those of arms that had left are not kept."""
-        done = self._board.n_rounds
-        begun, last = done - len(rows), self._board.last_round
-        for end in self._ends(begun, done):
+        done, last = self._board.n_rounds, self._board.last_round
+        begun = done - len(rows)
+        changes = np.unique(last[(last > begun) & (last < done)]).tolist() if len(rows) > 1 else []
+        for end in (*changes, done):  # the rounds after which the arms were others, and the last
             if end > begun:
                 self._add(np.flatnonzero(last >= end), rows[: end - begun], begun)
                 rows, begun = rows[end - begun :], end
 
-    def _ends(self, begun: int, done: int) -> list[int]:
-        """The rounds after which the arms were others, of those between two, and the last."""
-        if done - begun == 1:
-            return [done]
-        last = self._board.last_round
-        return [*np.unique(last[(last > begun) & (last < done)]).tolist(), done]
-
-    def _add(self, arms: NDArray[np.int64], rows: NDArray[np.float64], begun: int) -> None:
+    def _add(self, arms: Indices, rows: Array, begun: int) -> None:
         """Take rounds with the same arms: into the last stretch, if it is one of these arms and has room."""
         while len(rows):
             now = self._stretches[-1] if self._stretches else None
             if now is None or not now.room or now.arms.size != arms.size:
                 if now is not None:
                     now.close()
-                room = min(
-                    max(FEWEST, begun), max(1, CELLS // max(1, arms.size))
-                )  # as many rounds again, up to a limit
-                now = Stretch(arms, max(room, len(rows)))
+                doubled = max(FEWEST, begun)  # as many rounds again, up to a limit
+                now = Stretch(arms, max(len(rows), min(doubled, max(1, CELLS // max(1, arms.size)))))
                 self._stretches.append(now)
             fit = rows[: now.room]
             now.add(fit)
             rows = rows[len(fit) :]
-
-    def differences(self, a: int, b: int, after: int = 0) -> NDArray[np.float64]:
-        """The rewards of arm a minus those of arm b in the rounds that the two shared, after the first so many."""
-        n = shared_rounds(self._board, a, b)
-        found = np.empty(max(0, n - after))
-        begun = 0
-        for stretch in self._stretches:
-            end = begun + stretch.n_rounds
-            if begun == n:
-                break
-            if end > after:
-                part = slice(max(0, after - begun), None)
-                np.subtract(
-                    stretch.of(a)[part], stretch.of(b)[part], out=found[max(begun, after) - after : end - after]
-                )
-            begun = end
-        return found
 
 
 MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
@@ -243,7 +221,7 @@ class WealthEvidence(Evidence):
         bets, weights = np.array(self.betting.bets), np.array(self.betting.weights)
         return new_pair_wealth(self.board.arms.size, bets, weights, self.betting.reserve)
 
-    def _play(self, rows: NDArray[np.float64]) -> int:
+    def _play(self, rows: Array) -> int:
         """Play rounds in which no bet wakes."""
         from bestarm.kernels.wealth import race_wealth
 
@@ -254,7 +232,7 @@ class WealthEvidence(Evidence):
         """The one wealth against each arm, on leaders or in portfolios, where there is one beside that on pairs."""
         return None, None
 
-    def play(self, rows: NDArray[np.float64]) -> int:
+    def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
         used = 0
         while used < len(rows):
@@ -322,7 +300,7 @@ class WealthEvidence(Evidence):
         differences = self._differences(a, b)
         return float(differences.mean()) if differences.size else np.nan
 
-    def _differences(self, a: int, b: int) -> NDArray[np.float64]:
+    def _differences(self, a: int, b: int) -> Array:
         """The rewards of arm a minus those of arm b in the rounds that the two shared, or their signs."""
         differences = self.history.differences(a, b)
         return np.sign(differences) if self.rule.signs else differences

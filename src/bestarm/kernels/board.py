@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.values import Array, Indices
+
 FOREVER = np.iinfo(np.int64).max
 # How a game has ended; one with one candidate left has ended whatever this says.
 GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
@@ -31,8 +33,8 @@ def _record_type(fields: tuple[tuple[str, type], ...]) -> np.dtype[Any]:
 class Thresholds(NamedTuple):
     """Slope and offset of consecutive rounds; an infinite slope beats nobody."""
 
-    slopes: NDArray[np.float64]
-    offsets: NDArray[np.float64]
+    slopes: Array
+    offsets: Array
 
 
 class Progress(NamedTuple):
@@ -51,17 +53,17 @@ class Progress(NamedTuple):
 class Board(NamedTuple):
     """The state of one elimination game with K arms."""
 
-    arms: NDArray[np.int64]  # by place: which arm stands there
-    means: NDArray[np.float64]  # by place: mean over the rounds of that arm
-    sum_squares: NDArray[np.float64]  # by place: centred sum of squares of the arm
-    squares: NDArray[np.float64]  # by two places, row > column: centred sum of squares of the difference; may be empty
+    arms: Indices  # by place: which arm stands there
+    means: Array  # by place: mean over the rounds of that arm
+    sum_squares: Array  # by place: centred sum of squares of the arm
+    squares: Array  # by two places, row > column: centred sum of squares of the difference; may be empty
     is_out: NDArray[np.bool_]  # by place: whether the arm is no candidate any more
-    deviation: NDArray[np.float64]  # by place: scratch, the reward minus the mean before it
-    lead_at_exit: NDArray[np.float64]  # by two arms: how far the second was ahead in mean when the first left
-    last_round: NDArray[np.int64]  # by arm: queried up to and including this round
-    beaten_round: NDArray[np.int64]  # by arm: 0 if never beaten
-    beaten_by: NDArray[np.int64]  # by arm
-    margin: NDArray[np.float64]  # by arm: by how much the boundary was exceeded
+    deviation: Array  # by place: scratch, the reward minus the mean before it
+    lead_at_exit: Array  # by two arms: how far the second was ahead in mean when the first left
+    last_round: Indices  # by arm: queried up to and including this round
+    beaten_round: Indices  # by arm: 0 if never beaten
+    beaten_by: Indices  # by arm
+    margin: Array  # by arm: by how much the boundary was exceeded
     progress: NDArray[Any]  # a record of `Progress`
 
     @property
@@ -126,8 +128,8 @@ class ConvexRule(NamedTuple):
 class ConvexSearch(NamedTuple):
     """What the search for combinations remembers."""
 
-    weights: NDArray[np.float64]  # (K, K): where the solver starts for each arm
-    proofs: NDArray[np.float64]  # (K, K): the weights that beat an arm
+    weights: Array  # (K, K): where the solver starts for each arm
+    proofs: Array  # (K, K): the weights that beat an arm
     progress: NDArray[Any]  # a record: see `new_search`
 
 
@@ -141,8 +143,8 @@ def new_search(n_arms: int) -> ConvexSearch:
 class Duel(NamedTuple):
     """The state of one LUCB game with K arms."""
 
-    sums: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    sums: Array
+    counts: Indices
     progress: NDArray[Any]  # a record: see `new_duel`
 
 

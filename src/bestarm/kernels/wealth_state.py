@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.kernels.board import record
+from bestarm.values import Array, Indices
 
 FIRST_RENEWAL = 8  # the round after which the bets of portfolios are learned for the first time
 FIRST = 17  # leaders that are in order: the largest average is of 16, and an arm is left out of its own
@@ -50,19 +51,19 @@ class PairWealth(NamedTuple):
     sleep are not among these bets.
     """
 
-    bets: NDArray[np.float64]  # (G)
-    weights: NDArray[np.float64]  # (G), of the bets
-    row_of: NDArray[np.int64]  # (K), by arm: the row of the bets against it
-    log_wealth: NDArray[np.float64]  # (rows, G, columns), without the weights
-    wealth: NDArray[np.float64]  # (rows, G, columns): weight * exp(log_wealth)
-    growth: NDArray[np.float64]  # (rows, G, columns)
-    asleep: NDArray[np.float64]  # (rows, columns): the wealth of the pair in bets that sleep
-    total: NDArray[np.float64]  # (rows, columns): weighted wealth of the pair now
-    gain: NDArray[np.float64]  # (columns): scratch, the difference minus its null mean
-    largest: NDArray[np.float64]  # (columns): scratch, the largest bet allowed
+    bets: Array  # (G)
+    weights: Array  # (G), of the bets
+    row_of: Indices  # (K), by arm: the row of the bets against it
+    log_wealth: Array  # (rows, G, columns), without the weights
+    wealth: Array  # (rows, G, columns): weight * exp(log_wealth)
+    growth: Array  # (rows, G, columns)
+    asleep: Array  # (rows, columns): the wealth of the pair in bets that sleep
+    total: Array  # (rows, columns): weighted wealth of the pair now
+    gain: Array  # (columns): scratch, the difference minus its null mean
+    largest: Array  # (columns): scratch, the largest bet allowed
 
 
-def new_pair_wealth(n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64], reserve: float) -> PairWealth:
+def new_pair_wealth(n_arms: int, bets: Array, weights: Array, reserve: float) -> PairWealth:
     """Before the first bet: wealth one for every pair, a share of it asleep."""
     columns = -(-n_arms // REGISTER) * REGISTER
     shape = (n_arms, weights.size, columns)
@@ -97,7 +98,7 @@ def with_bet(wealth: PairWealth, bet: float, weight: float, asleep: float) -> Pa
     )
 
 
-def only_against(wealth: PairWealth, arms: NDArray[np.int64]) -> PairWealth:
+def only_against(wealth: PairWealth, arms: Indices) -> PairWealth:
     """The wealth of the bets against these arms alone: nobody may bet against another from here on."""
     kept, row_of = wealth.row_of[arms], np.full_like(wealth.row_of, -1)
     row_of[arms] = np.arange(arms.size)
@@ -123,16 +124,16 @@ def lose_wealth_on(wealth: PairWealth, arm: int) -> PairWealth:
 class PairBets(NamedTuple):
     """The bets on pairs in a game."""
 
-    sums: NDArray[np.float64]  # (K, K): sum of the scaled differences so far, by two arms
+    sums: Array  # (K, K): sum of the scaled differences so far, by two arms
     better: PairWealth  # against "not better"
 
 
 class PortfolioState(NamedTuple):
     """The portfolio against each arm: its bets on the others, its wealth, and when its bets are renewed."""
 
-    bets: NDArray[np.float64]  # (K, K): row i, column j: the share bet on j against i
-    log_wealth: NDArray[np.float64]  # (K)
-    wealth: NDArray[np.float64]  # (K): exp(log_wealth)
+    bets: Array  # (K, K): row i, column j: the share bet on j against i
+    log_wealth: Array  # (K)
+    wealth: Array  # (K): exp(log_wealth)
     progress: NDArray[Any]  # a record: see `new_portfolio`
 
 
@@ -149,30 +150,28 @@ class Leaders(NamedTuple):
     renewed, in their order; which arms stand there, and whose average a bet is on, is fixed before a round begins.
     """
 
-    bets: NDArray[np.float64]  # (G)
-    weights: NDArray[np.float64]  # (G), of the bets
-    sizes: NDArray[np.int64]  # (H): of how many leaders an average is
-    arms: NDArray[np.int64]  # (K), by column
-    column_of: NDArray[np.int64]  # (K), by arm
+    bets: Array  # (G)
+    weights: Array  # (G), of the bets
+    sizes: Indices  # (H): of how many leaders an average is
+    arms: Indices  # (K), by column
+    column_of: Indices  # (K), by arm
     failing: NDArray[np.bool_]  # (K), by arm: disqualified in the round that comes next, which it ends with the worst
-    wealth: NDArray[np.float64]  # (G, K), by bet and column
-    total: NDArray[np.float64]  # (K), by arm: summed over the bets; stays as it was when an arm is no longer queried
-    choice: NDArray[np.int64]  # (G, K): which average a bet is on; -1 is none
-    sums: NDArray[np.float64]  # (K), by column: S, of the scaled rewards
-    risked: NDArray[np.float64]  # (K), by column: q, the sum of squares of what the largest bet was on
-    gained: NDArray[np.float64]  # (H, K): A1, the sum of Y with the leaders of each round as they were
-    squares: NDArray[np.float64]  # (H, K): A2, the sum of Y^2
-    against: NDArray[np.float64]  # (H, K): scratch, Y
-    behind: NDArray[np.float64]  # (H, K): scratch, that difference of the sums
-    reach: NDArray[np.float64]  # (K): scratch, the largest bet, and then the wealth of all bets
-    scratch: NDArray[np.float64]  # (K)
-    order: NDArray[np.int64]  # (K): scratch
+    wealth: Array  # (G, K), by bet and column
+    total: Array  # (K), by arm: summed over the bets; stays as it was when an arm is no longer queried
+    choice: Indices  # (G, K): which average a bet is on; -1 is none
+    sums: Array  # (K), by column: S, of the scaled rewards
+    risked: Array  # (K), by column: q, the sum of squares of what the largest bet was on
+    gained: Array  # (H, K): A1, the sum of Y with the leaders of each round as they were
+    squares: Array  # (H, K): A2, the sum of Y^2
+    against: Array  # (H, K): scratch, Y
+    behind: Array  # (H, K): scratch, that difference of the sums
+    reach: Array  # (K): scratch, the largest bet, and then the wealth of all bets
+    scratch: Array  # (K)
+    order: Indices  # (K): scratch
     progress: NDArray[Any]  # a record: see `new_leaders`
 
 
-def new_leaders(
-    n_arms: int, bets: NDArray[np.float64], weights: NDArray[np.float64], sizes: NDArray[np.int64]
-) -> Leaders:
+def new_leaders(n_arms: int, bets: Array, weights: Array, sizes: Indices) -> Leaders:
     """The bets on leaders before the first round, in which there are none yet."""
     K, G, H = n_arms, bets.size, sizes.size
     return Leaders(
@@ -208,11 +207,11 @@ def new_leaders(
 class LeaderLog(NamedTuple):
     """Whom the bets on leaders were on, so that they can be made again: an entry for each time they were renewed."""
 
-    first_rounds: NDArray[np.int64]  # (E): the round from which on an entry holds, until the next one does
-    leaders: NDArray[np.int64]  # (E, FIRST): the arms with the largest means, in their order; -1 is nobody
+    first_rounds: Indices  # (E): the round from which on an entry holds, until the next one does
+    leaders: Indices  # (E, FIRST): the arms with the largest means, in their order; -1 is nobody
     choice: NDArray[np.int8]  # (E, G, K), by bet and arm: which average it is on; -1 is none
-    variances: NDArray[np.float64]  # (E): V, of differences, averaged over pairs
-    n_entries: NDArray[np.int64]  # (1)
+    variances: Array  # (E): V, of differences, averaged over pairs
+    n_entries: Indices  # (1)
 
 
 def new_leader_log(n_arms: int, n_bets: int) -> LeaderLog:
@@ -250,26 +249,26 @@ class ShiftedWealth(NamedTuple):
     """
 
     leader: int
-    arms: NDArray[np.int64]  # (n)
-    shifts: NDArray[np.float64]  # (R), increasing; beyond the indifference zone, where there is one
-    on_leaders: NDArray[np.float64]  # (n, G, R), by bet: the wealth of the bets on averages of leaders
-    on_pair: NDArray[np.float64]  # (n, B, R), by bet: that of the bets on the one arm; B is 0 without bets on pairs
-    risked: NDArray[np.float64]  # (n): q, as in `Leaders`
-    n_left: NDArray[np.int64]  # (n): how many of the shifts are left
-    sums: NDArray[np.float64]  # (K): of the scaled rewards, by arm
-    place: NDArray[np.int64]  # (K): scratch, the place of an arm among the leaders
-    firsts: NDArray[np.float64]  # (2, FIRST + 1): scratch, rewards and sums of the first leaders, added up
-    totals: NDArray[np.float64]  # (n, 2, R): the wealth on leaders summed over the bets, before a round and after it
-    pair_totals: NDArray[np.float64]  # (n, 2, R): that on the pair
+    arms: Indices  # (n)
+    shifts: Array  # (R), increasing; beyond the indifference zone, where there is one
+    on_leaders: Array  # (n, G, R), by bet: the wealth of the bets on averages of leaders
+    on_pair: Array  # (n, B, R), by bet: that of the bets on the one arm; B is 0 without bets on pairs
+    risked: Array  # (n): q, as in `Leaders`
+    n_left: Indices  # (n): how many of the shifts are left
+    sums: Array  # (K): of the scaled rewards, by arm
+    place: Indices  # (K): scratch, the place of an arm among the leaders
+    firsts: Array  # (2, FIRST + 1): scratch, rewards and sums of the first leaders, added up
+    totals: Array  # (n, 2, R): the wealth on leaders summed over the bets, before a round and after it
+    pair_totals: Array  # (n, 2, R): that on the pair
 
 
 def new_shifted_wealth(
     n_arms: int,
     leader: int,
-    arms: NDArray[np.int64],
-    shifts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    pair_weights: NDArray[np.float64],
+    arms: Indices,
+    shifts: Array,
+    weights: Array,
+    pair_weights: Array,
 ) -> ShiftedWealth:
     """The wealth before the first round, with these weights of the bets."""
     n, R = arms.size, shifts.size
@@ -302,17 +301,17 @@ class RivalRule(NamedTuple):
 class Rivals(NamedTuple):
     """The wealth against each arm of bets on its rival, the leader so far: fixed before a round begins."""
 
-    effects: NDArray[np.float64]  # (G): bets, in standard deviations of the difference
-    rival: NDArray[np.int64]  # (K), by arm: whom it is bet on; -1 is nobody
-    scale: NDArray[np.float64]  # (K), by arm: the standard deviation of the difference that is bet on
+    effects: Array  # (G): bets, in standard deviations of the difference
+    rival: Indices  # (K), by arm: whom it is bet on; -1 is nobody
+    scale: Array  # (K), by arm: the standard deviation of the difference that is bet on
     failing: NDArray[np.bool_]  # (K), by arm: disqualified in the round that comes next, though it was bet on
-    wealth: NDArray[np.float64]  # (K, G), by arm and bet
-    total: NDArray[np.float64]  # (K), by arm: summed over the bets
-    first: NDArray[np.float64]  # (FIRST_ROUNDS, K): the rewards of the first rounds
+    wealth: Array  # (K, G), by arm and bet
+    total: Array  # (K), by arm: summed over the bets
+    first: Array  # (FIRST_ROUNDS, K): the rewards of the first rounds
     progress: NDArray[Any]  # a record: see `new_rivals`
 
 
-def new_rivals(n_arms: int, effects: NDArray[np.float64]) -> Rivals:
+def new_rivals(n_arms: int, effects: Array) -> Rivals:
     """The bets on rivals before the first round, in which there are none yet."""
     K, G = n_arms, effects.size
     return Rivals(
