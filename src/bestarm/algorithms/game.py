@@ -365,7 +365,7 @@ class Game:
 
     def ask(self) -> Indices:
         """The arms to query in this round, in increasing order; the same until `tell` is called."""
-        if self.finished:
+        if self.reason is not None:
             raise self._ended("nothing to ask")
         self._asked = self._due()
         return self._asked.copy()
@@ -380,7 +380,7 @@ class Game:
         With ``arms`` they are of a round that was asked before others were told, and are taken as such, where the game
         `works_ahead`. (A game that only `shrinks` wants some of the arms of such a round: tell it those it asks for.)
         """
-        if self.finished:
+        if self.reason is not None:
             raise self._ended("nothing to tell")
         asked = self._asked if arms is None else whole_numbers("arms", arms)
         if asked is None:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from bestarm.checks import LARGEST, check_count, check_flag, rounding_of
-from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError
+from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError, ParameterTypeError
 from bestarm.racing.interruption import asked_to_end, evaluating, reraise_exit
 from bestarm.record.record import Failure, ScoreWithNote
 from bestarm.sources.items import item_text
@@ -67,7 +67,9 @@ class Evaluation:
         check_flag("shuffle_arms", self.shuffled)
         given = "arms, item" if self.jointly else "arm, item"
         if not callable(self.function):
-            raise TypeError(f"evaluate must be a function of ({given}), got {short_repr(self.function)}")
+            raise ParameterTypeError(
+                "evaluate", f"must be a function of ({given}), got {short_repr(self.function)}", self.function
+            )
         try:
             signature = inspect.signature(self.function)
         except ValueError:  # some builtins tell nothing about themselves

@@ -90,7 +90,7 @@ class Race(Generic[Arm]):
         self.state = RaceState(start_chosen_game(settings, n_arms, options), settings, given.order, named)
         self._numbers = {(type(label), label): arm for arm, label in enumerate(named.labels) if is_hashable(label)}
         self._store: Store | None = None
-        self._stored_candidates: tuple[int, ...] = ()  # as the store knows them
+        self._stored_candidates = self.state.game.candidates  # as those who read the store know them
         if options.store is None:
             self.state.decide()
         else:
@@ -179,9 +179,10 @@ class Race(Generic[Arm]):
             self._save(self._store, rows)
         began = state.game.n_rounds > 0
         state.enter(rows)
-        absorbed = state.absorb()
-        if self._store is not None:
-            self._save_progress(self._store, absorbed)
+        if state.absorb() and self._store is not None and state.game.candidates != self._stored_candidates:
+            self._save_eliminations(self._store)
+        if self._store is not None and (reason := state.reason) is not None:
+            self._store.update({"reason": reason})
         if not began and state.game.n_rounds > 0:
             warn_if_all_failed(state.record)
         if first_failure is not None and not self.finished:
@@ -213,14 +214,10 @@ class Race(Generic[Arm]):
         for opened in new.values():
             opened.stored = True
 
-    def _save_progress(self, store: Store, absorbed: int) -> None:
-        """Write who is out, and why the race ended, for those who read the store."""
-        game, reason = self.state.game, self.state.reason
-        if absorbed and game.candidates != self._stored_candidates:
-            self._stored_candidates = game.candidates
-            store.save_eliminations(game.eliminations)
-        if reason is not None:
-            store.update({"reason": reason})
+    def _save_eliminations(self, store: Store) -> None:
+        """Write who is out, for those who read the store."""
+        self._stored_candidates = self.state.game.candidates
+        store.save_eliminations(self.state.game.eliminations)
 
     def result(self) -> RaceResult[Arm]:
         """What is known so far; at the end, the answer."""
@@ -264,7 +261,6 @@ class Race(Generic[Arm]):
         except BaseException:
             self.close()
             raise
-        self._stored_candidates = self.state.game.candidates
 
     def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
         """Go on with a race that a store holds, after a check that it is the one that was asked for."""
@@ -299,7 +295,7 @@ class Race(Generic[Arm]):
         except StoreError as error:
             raise StoreError(f"the race in {store} cannot be continued: {one_line(error)}") from error
         store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
-        store.save_eliminations(self.state.game.eliminations)
+        self._save_eliminations(store)
 
     def _recover(self, store: Store) -> None:
         """Forget an outage: who failed in it, and in the rounds in flight then, is evaluated again."""

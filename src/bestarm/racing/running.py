@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from bestarm.algorithms import Reason
 from bestarm.algorithms.game import Arm
-from bestarm.errors import EvaluationError
+from bestarm.errors import EvaluationError, ParameterTypeError
 from bestarm.racing.evaluation import (
     REAL,
     Call,
@@ -62,7 +62,9 @@ class Execution:
         """Refuse what cannot be run."""
         self.evaluation.check()
         if self.executor is not None and not isinstance(self.executor, Executor):
-            raise TypeError(f"executor must be a concurrent.futures.Executor, got {short_repr(self.executor)}")
+            raise ParameterTypeError(
+                "executor", f"must be a concurrent.futures.Executor, got {short_repr(self.executor)}", self.executor
+            )
         if self.evaluation.awaited and self.executor is not None:
             raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
 
