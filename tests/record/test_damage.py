@@ -24,6 +24,8 @@ FROZEN = sorted((Path(__file__).resolve().parents[1] / "data" / "frozen").glob("
 def test_a_file_that_is_no_database_is_reported_and_left(data: bytes, store: RaceFile) -> None:
     store.path.write_bytes(data)
     store.assert_refused()
+    Path(f"{store.path}-wal").touch()  # with a log beside it SQLite takes a short file for a new one
+    store.assert_refused()
 
 
 @pytest.mark.parametrize("filler", [b"\x00", b"\xff", b"\x0d\x41\x9c"])
