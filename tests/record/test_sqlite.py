@@ -167,6 +167,14 @@ def test_names_that_no_file_has_are_refused_in_one_sentence(
         assert len(str(refusal.value).splitlines()) == 1
 
 
+def test_a_name_in_a_folder_that_is_gone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(StoreError, match=r"race\.sqlite"):
+        load_result("race.sqlite")
+
+
 def test_bytes_are_no_path() -> None:
     with pytest.raises(TypeError, match="b'race"):
         load_result(b"race.sqlite")  # type: ignore[arg-type]
@@ -283,6 +291,13 @@ def test_a_killed_race_on_a_read_only_disk_is_shown_with_what_is_in_its_log(
     with nobody():
         assert load_result(killed.path).n_rounds == 5
     assert write_protect(folder) == before
+
+
+def test_a_file_that_may_not_be_read_is_refused(open_folder: Path) -> None:
+    run(store=open_folder / "race.sqlite")
+    (open_folder / "race.sqlite").chmod(0)
+    with nobody(), pytest.raises(StoreError, match="cannot be read"):
+        load_result(open_folder / "race.sqlite")
 
 
 def test_without_any_place_for_an_index_it_is_said(killed: RaceFile, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -310,7 +310,7 @@ def _check_numbers_of_items(items: Kind, n_items: Any, group_sizes: Any) -> None
         return
     if not isinstance(group_sizes, list) or items != "pool":
         raise ValueError("group_sizes must be those of a list of items")
-    if sum(check_count("a group", size) for size in group_sizes) != n_items:
+    if sum(check_count("group_sizes", size) for size in group_sizes) != n_items:
         raise ValueError(f"group_sizes must add up to the number of items, {n_items}")
 
 

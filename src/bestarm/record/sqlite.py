@@ -47,7 +47,6 @@ IN_SCHEMA = {("table", statement.split()[2], statement) for statement in SCHEMA}
     ("index", "sqlite_autoindex_arms_1", None)  # of the UNIQUE names
 }
 SAFE = ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
-SMALLEST_PAGE = 512  # bytes
 LONGEST_VALUE = 16 * 2**20  # bytes of one value, in memory some twenty times as much where it is JSON
 JOURNAL_HEADER = 28  # bytes, padded with zeros to a sector
 LARGEST_SECTOR = 65536
@@ -166,8 +165,6 @@ def open_read_only(path: StorePath) -> Iterator[sqlite3.Connection]:
     process that is running or was killed, an index is made while reading: beside the file, or where nothing can be
     written there, beside a copy.
     """
-    if 0 < path.size() < SMALLEST_PAGE:
-        raise _no_race_error(path)
     with translate_errors(path, reading=True), ExitStack() as stack:
         if not path.log.exists():
             connection = stack.enter_context(_snapshot(path, "mode=ro&immutable=1"))
@@ -242,7 +239,8 @@ def translate_errors(path: StorePath, reading: bool = False) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise _in_use_error(path) from error
         if code == sqlite3.SQLITE_NOTADB:
-            raise _no_race_error(path) from error
+            text = f"{path} is not a race of bestarm (or its beginning is damaged): the file was not changed"
+            raise StoreError(text) from error
         if code == sqlite3.SQLITE_CORRUPT or (reading and code not in OF_THE_DISK):
             raise damage_error(path, text) from error
         if reading:
@@ -262,10 +260,6 @@ def _code(error: sqlite3.Error) -> int:
 
 def _in_use_error(path: StorePath) -> StoreError:
     return StoreError(f"{path} is in use by another process: wait until it has ended, or give another file")
-
-
-def _no_race_error(path: StorePath) -> StoreError:
-    return StoreError(f"{path} is not a race of bestarm (or its beginning is damaged): the file was not changed")
 
 
 # --- check ------------------------------------------------------------------------------------------------------------
@@ -341,13 +335,13 @@ def _read_settings(connection: sqlite3.Connection, path: StorePath) -> dict[str,
     for name, value in connection.execute("SELECT name, value FROM settings"):
         if not isinstance(name, str) or not isinstance(value, str):
             raise damage_error(path, "there are settings that are not text")
-        room -= len(name) + len(value) + SMALLEST_PAGE
+        room -= len(name) + len(value) + 512  # also many short ones take room
         if room < 0:
             raise damage_error(path, "its settings are longer than those of any race")
         try:
             settings[name] = json.loads(value)
-        except (ValueError, RecursionError) as error:  # no JSON, numbers of thousands of digits, a thousand brackets
-            raise damage_error(path, str(error)) from error
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, a thousand brackets
+            raise damage_error(path, f"the setting {short(name)} is not valid JSON: {error}") from error
     return settings
 
 
