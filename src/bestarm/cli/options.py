@@ -1,11 +1,11 @@
-"""Options that several commands share, each said once, and how a command takes a group of them."""
+"""The options of commands, each described once, and how a command takes a group of them."""
 
 import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
@@ -18,33 +18,42 @@ from bestarm.sources.files import read_table
 from bestarm.sources.items import STDIN
 from bestarm.sources.tables import Missing, ScoreTable
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that exist, also those that bestarm has not made.")
-]
-Delta = Annotated[float, typer.Option(help="Accepted probability of a wrong answer.")]
-Seed = Annotated[int, typer.Option(help="Seed for the order of the items, or for fresh seeds.")]
-ItemsFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="File with one item per line, or - for standard input. If omitted, each round gets a fresh random seed."
-    ),
-]
-Bounds = Annotated[str | None, typer.Option(help="The interval that all scores lie in, as `low,high`.")]
+HELP = {
+    "arm_column": "For a long table: the column that holds the arms.",
+    "as_json": "Print the result as JSON.",
+    "bounds": "The interval that all scores lie in, as `low,high`.",
+    "criterion": "What the best arm is: that with the best mean, or the one that wins against every other on more "
+    "items than it loses, however much.",
+    "delta": "Accepted probability of a wrong answer.",
+    "epsilon": "Stop once the leader is shown to be at most this far from the best.",
+    "group_column": "The column that holds the groups of the items, where items belong together.",
+    "indifference_zone": "Assume that the best leads by at least this much; otherwise nothing is guaranteed.",
+    "item_column": "The column that holds the items.",
+    "items": "File with one item per line, or - for standard input. If omitted, each round gets a fresh random seed.",
+    "jointly": "The function takes all arms at once.",
+    "lower_is_better": "For times, costs and losses.",
+    "max_evaluations": "Stop, undecided, before exceeding this many evaluations (those of a saved race included).",
+    "missing": "If cells are missing: raise (stop), worst (count them as the worst score) or drop their rows.",
+    "on_error": "If an evaluation fails: raise (stop), worst (count it as the worst score) or disqualify the arm.",
+    "overwrite": "Replace files that exist, also those that bestarm has not made.",
+    "quiet": "Show nothing while the race runs.",
+    "replace": "Draw items with replacement, and evaluate them anew each time: for scores that differ when repeated.",
+    "report": "Also write the result as an HTML page.",
+    "retries": "How often a failed evaluation is tried again.",
+    "rounds_in_flight": "Rounds evaluated at a time.",
+    "score": "What is measured: time (wall time, less is better) or stdout (the last word printed, a number).",
+    "score_column": "For a long table: the column that holds the scores.",
+    "seed": "Seed for the order of the items, or for fresh seeds.",
+    "store": "Save the race in this SQLite file, or continue the one in it.",
+    "target": "What the answer is about: the items themselves (the default with bounds), or the population that they "
+    "are a random sample of.",
+    "timeout": "Seconds after which a program is killed; with --score time it counts as that long.",
+    "workers": "Processes that evaluate in parallel; they end with the race.",
+}
+FLAGS = {"as_json": "--json", "replace": "--replace/--no-replace"}  # others are named as their parameters
 TableBounds = Annotated[
     str | None,
     typer.Option(help="The interval that all scores lie in, as `low,high`. If omitted, the range of the table."),
-]
-MaxEvaluations = Annotated[
-    int | None,
-    typer.Option(help="Stop, undecided, before exceeding this many evaluations (those of a saved race included)."),
-]
-TargetOption = Annotated[
-    Target | None,
-    typer.Option(
-        help="What the answer is about: the items themselves (the default with bounds), or the population that they "
-        "are a random sample of."
-    ),
 ]
 RaceFile = Annotated[Path, typer.Argument(help="A saved race, finished or not.")]
 
@@ -53,57 +62,34 @@ RaceFile = Annotated[Path, typer.Argument(help="A saved race, finished or not.")
 class GoalOptions:
     """What a race is run for."""
 
-    delta: Delta = 0.05
-    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="For times, costs and losses.")] = False
-    criterion: Annotated[
-        Criterion | None,
-        typer.Option(
-            help="What the best arm is: that with the best mean, or the one that wins against every other on more "
-            "items than it loses, however much."
-        ),
-    ] = None
-    epsilon: Annotated[
-        float, typer.Option(help="Stop once the leader is shown to be at most this far from the best.")
-    ] = 0.0
-    indifference_zone: Annotated[
-        float, typer.Option(help="Assume that the best leads by at least this much; otherwise nothing is guaranteed.")
-    ] = 0.0
-    target: TargetOption = None
-    seed: Seed = 0
+    delta: float = 0.05
+    lower_is_better: bool = False
+    criterion: Criterion | None = None
+    epsilon: float = 0.0
+    indifference_zone: float = 0.0
+    target: Target | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """How far a race may go, what follows from failures, and where it is kept."""
 
-    replace: Annotated[
-        bool | None,
-        typer.Option(
-            "--replace/--no-replace",
-            help="Draw items with replacement, and evaluate them anew each time: for scores that differ when repeated.",
-        ),
-    ] = None
-    max_evaluations: MaxEvaluations = None
-    retries: Annotated[int, typer.Option(help="How often a failed evaluation is tried again.")] = 0
-    on_error: Annotated[
-        OnError,
-        typer.Option(
-            help="If an evaluation fails: raise (stop), worst (count it as the worst score) or disqualify the arm."
-        ),
-    ] = "raise"
-    store: Annotated[
-        Path | None, typer.Option(help="Save the race in this SQLite file, or continue the one in it.")
-    ] = None
+    replace: bool | None = None
+    max_evaluations: int | None = None
+    retries: int = 0
+    on_error: OnError = "raise"
+    store: Path | None = None
 
 
 @dataclass(frozen=True)
 class OutputOptions:
     """What is shown."""
 
-    report: Annotated[Path | None, typer.Option(help="Also write the result as an HTML page.")] = None
-    overwrite: Overwrite = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing while the race runs.")] = False
-    as_json: Json = False
+    report: Path | None = None
+    overwrite: bool = False
+    quiet: bool = False
+    as_json: bool = False
 
     def page(self, inputs: Sequence[Path]) -> WantedFile | None:
         """The page, if there is to be one; refused if it would replace one of these files, or another of the user."""
@@ -114,28 +100,16 @@ class OutputOptions:
 class TableOptions:
     """Where the scores of a table are."""
 
-    item_column: Annotated[str | None, typer.Option(help="The column that holds the items.")] = None
-    arm_column: Annotated[str | None, typer.Option(help="For a long table: the column that holds the arms.")] = None
-    score_column: Annotated[str | None, typer.Option(help="For a long table: the column that holds the scores.")] = None
-    group_column: Annotated[
-        str | None, typer.Option(help="The column that holds the groups of the items, where items belong together.")
-    ] = None
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            help="If cells are missing: raise (stop), worst (count them as the worst score) or drop their rows."
-        ),
-    ] = "raise"
+    item_column: str | None = None
+    arm_column: str | None = None
+    score_column: str | None = None
+    group_column: str | None = None
+    missing: Missing = "raise"
 
     def read(self, path: Path) -> ScoreTable:
         """The scores in a file."""
-        return read_table(
-            path,
-            item_column=self.item_column,
-            arm_column=self.arm_column,
-            score_column=self.score_column,
-            group_column=self.group_column,
-        )
+        columns = {name: value for name, value in vars(self).items() if name != "missing"}
+        return read_table(path, **columns)
 
 
 def race_options(goal: GoalOptions, run: RunOptions, bounds: str | None, **changes: Any) -> Options:
@@ -171,8 +145,8 @@ def interval(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes groups of options, as typer wants it: every field of a group is a parameter of its own."""
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as typer wants it: every field of a group of options is a parameter, and options have their help."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []
@@ -189,8 +163,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         command(**values)
 
     kind = inspect.Parameter.KEYWORD_ONLY
-    flat = [parameter.replace(kind=kind, annotation=hints[parameter.name]) for parameter in parameters]
+    flat = [one.replace(kind=kind, annotation=_with_help(one.name, hints[one.name])) for one in parameters]
     called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     called.__name__, called.__doc__ = command.__name__, command.__doc__
     return called
+
+
+def _with_help(name: str, kind: Any) -> Any:
+    """The type of a parameter, with its flag and its help; those that have their own stay as they are."""
+    if get_origin(kind) is Annotated:
+        return kind
+    flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+    return Annotated[kind, typer.Option(flag, help=HELP[name])]

@@ -12,20 +12,15 @@ import bestarm
 from bestarm.checks import check_delta, check_seed
 from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
 from bestarm.cli.options import (
-    Bounds,
-    Delta,
     GoalOptions,
-    ItemsFile,
-    MaxEvaluations,
     OutputOptions,
     RunOptions,
-    Seed,
     TableBounds,
     TableOptions,
-    grouped,
     interval,
     items_file,
     race_options,
+    with_options,
 )
 from bestarm.cli.origins import CommandsOrigin, DemoOrigin, FunctionOrigin
 from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, remark
@@ -40,14 +35,14 @@ from bestarm.text import file_name, name_of
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
-@grouped
+@with_options
 def table(
     file: Annotated[Path, typer.Argument(help="Scores as .csv, .tsv, .jsonl, .ndjson or .parquet; one row per item.")],
     *,
     columns: TableOptions,
     bounds: TableBounds = None,
     goal: GoalOptions,
-    max_evaluations: MaxEvaluations = None,
+    max_evaluations: int | None = None,
     output: OutputOptions,
 ) -> None:
     """Which arm is best in a recorded score table, and how few of the evaluations would have been enough?
@@ -91,23 +86,18 @@ def as_a_sample(scores: ScoreTable, **options: Any) -> str:
 class ProgramOptions:
     """What is measured, and how long a program may take."""
 
-    score: Annotated[
-        Measured,
-        typer.Option(help="What is measured: time (wall time, less is better) or stdout (a number, printed last)."),
-    ] = "time"
-    timeout: Annotated[
-        float, typer.Option(help="Seconds after which a program is killed; with --score time it counts as that long.")
-    ] = TIMEOUT
+    score: Measured = "time"
+    timeout: float = TIMEOUT
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
-@grouped
+@with_options
 def commands(
     programs: Annotated[list[str], typer.Argument(help="Commands, in which {item} stands for the item.")],
     *,
-    items: ItemsFile = None,
+    items: Path | None = None,
     measured: ProgramOptions,
-    bounds: Bounds = None,
+    bounds: str | None = None,
     goal: GoalOptions,
     course: RunOptions,
     output: OutputOptions,
@@ -134,19 +124,19 @@ def commands(
 class WorkerOptions:
     """How the function is called."""
 
-    workers: Annotated[int, typer.Option(help="Processes that evaluate in parallel; they end with the race.")] = 1
-    rounds_in_flight: Annotated[int | None, typer.Option(help="Rounds evaluated at a time.")] = None
-    jointly: Annotated[bool, typer.Option("--jointly", help="The function takes all arms at once.")] = False
+    workers: int = 1
+    rounds_in_flight: int | None = None
+    jointly: bool = False
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
-@grouped
+@with_options
 def run(
     function: Annotated[str, typer.Argument(help="The function, as `module:function`, called with (arm, item).")],
     arms: Annotated[str, typer.Option(help="Names of the arms, separated by commas.")],
     *,
-    items: ItemsFile = None,
-    bounds: Bounds = None,
+    items: Path | None = None,
+    bounds: str | None = None,
     goal: GoalOptions,
     workers: WorkerOptions,
     course: RunOptions,
@@ -166,13 +156,13 @@ def run(
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
-@grouped
+@with_options
 def demo(
     *,
     output: Annotated[Path, typer.Option(help="Folder for the store, the picture and the page.")] = Path("demo"),
-    seed: Seed = 0,
-    delta: Delta = 0.05,
-    max_evaluations: MaxEvaluations = None,
+    seed: int = 0,
+    delta: float = 0.05,
+    max_evaluations: int | None = None,
     shown: OutputOptions,
 ) -> None:
     """Race eight compressors on the source files of Python's standard library.

@@ -20,17 +20,7 @@ from rich.text import Text
 import bestarm
 from bestarm.checks import check_bounds, check_count, check_delta, check_seed
 from bestarm.cli.app import RACES, RESEARCH, app, clear_errors
-from bestarm.cli.options import (
-    Bounds,
-    Delta,
-    GoalOptions,
-    Json,
-    Overwrite,
-    TableBounds,
-    TableOptions,
-    grouped,
-    interval,
-)
+from bestarm.cli.options import GoalOptions, TableBounds, TableOptions, interval, with_options
 from bestarm.cli.streams import PICTURE, UNDECIDED, WantedFile, remark, remarks, results, say, say_json, table_of
 from bestarm.errors import ParameterError
 from bestarm.planning import refining_plans
@@ -56,12 +46,12 @@ def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[[], 
     epilog="Exit codes: 0 there is a plan, 2 usage or bad input, 3 undecided: the pilot is too small to plan with.",
     rich_help_panel=RACES,
 )
-@grouped
+@with_options
 def plan(
     pilot: Annotated[Path, typer.Argument(help="Scores on a few items, as .csv, .tsv, .jsonl, .ndjson or .parquet.")],
     *,
     columns: TableOptions,
-    bounds: Bounds = None,
+    bounds: str | None = None,
     n_items: Annotated[
         int | None, typer.Option(help="Number of items, if the race will be on a list. If omitted, on fresh items.")
     ] = None,
@@ -70,7 +60,7 @@ def plan(
         int | None, typer.Option(help="A budget: how likely is an answer within it, and which leads would be found?")
     ] = None,
     repetitions: Annotated[int, typer.Option(help="Number of simulated races; fewer where they are long.")] = 600,
-    as_json: Json = False,
+    as_json: bool = False,
 ) -> None:
     """How many evaluations will a race like this pilot need?
 
@@ -132,10 +122,11 @@ def _check_folder(folder: Path, name: str, records: type, overwrite: bool, pictu
 
 
 @reproduce.command()
+@with_options
 def figure1(
     side: Annotated[SideOption, typer.Option(help="Which panel.")] = SideOption.both,
     repetitions: Annotated[int, typer.Option(help="Games for each bar.")] = 100,
-    delta: Delta = 0.1,
+    delta: float = 0.1,
     seed: Seed = 0,
     keep: Annotated[
         float,
@@ -147,7 +138,7 @@ def figure1(
         bool, typer.Option("--sharp", help="Add the Student mixture and symmetric bets, with the same guarantee.")
     ] = False,
     output: Folder = Path("figures"),
-    overwrite: Overwrite = False,
+    overwrite: bool = False,
 ) -> None:
     """Figure 1: mean queries of the paper's algorithms against correlation and against clusters."""
     from bestarm.studies import figure1 as study
@@ -163,13 +154,14 @@ def figure1(
 
 
 @reproduce.command()
+@with_options
 def convex(
     repetitions: Annotated[int, typer.Option(help="Games of the sharp rules at each point.")] = 20,
-    delta: Delta = 0.05,
+    delta: float = 0.05,
     seed: Seed = 0,
     gap: Annotated[list[float], typer.Option(help="Gaps of the last arm; repeat the option for several.")] = [],  # noqa: B006
     output: Folder = Path("figures"),
-    overwrite: Overwrite = False,
+    overwrite: bool = False,
 ) -> None:
     """Appendix B: an arm that is nearly an average of others, against pairs and against combinations."""
     from bestarm.studies import convex as study
@@ -195,20 +187,20 @@ class ScaleOptions:
     """What the scores of a table mean."""
 
     bounds: TableBounds = None
-    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="For times, costs and losses.")] = False
+    lower_is_better: bool = False
 
 
 @dataclass(frozen=True)
 class GameOptions:
     """The games that are played."""
 
-    delta: Delta = 0.05
+    delta: float = 0.05
     repetitions: Annotated[int, typer.Option(help="Games of each rule; the paper's rules play a tenth of them.")] = 200
     seed: Seed = 0
 
 
 @app.command(epilog="Exit codes: 0 everything was measured, 2 usage or bad input.", rich_help_panel=RESEARCH)
-@grouped
+@with_options
 def limit(
     what: Annotated[str, typer.Argument(help="A score table, read as by `table`; or figure1.", metavar="FILE|figure1")],
     *,
@@ -216,8 +208,8 @@ def limit(
     scale: ScaleOptions,
     games: GameOptions,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Also write a picture (.png).")] = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    overwrite: bool = False,
+    as_json: bool = False,
 ) -> None:
     """How far are the rules from what is possible? Their mean queries beside limits that are computed from the law.
 
@@ -265,12 +257,13 @@ def _unit_scores(path: Path, columns: TableOptions, scale: ScaleOptions) -> "NDA
     epilog="Exit codes: 0 no cell speaks against the guarantee, 1 the study rejects it, 2 usage.",
     rich_help_panel=RESEARCH,
 )
+@with_options
 def validate(
     games: Annotated[int, typer.Option(help="Games for each cell.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the study.")] = 0,
     arms: Annotated[list[int], typer.Option(help="Numbers of arms; repeat the option for several.")] = [2, 10, 50],  # noqa: B006
     output: Annotated[Path, typer.Option(help="Folder for validate.csv.")] = Path("figures"),
-    overwrite: Overwrite = False,
+    overwrite: bool = False,
 ) -> None:
     """Study the guarantee: error rates over a grid of comparisons, kinds of arms, numbers of arms and delta."""
     from bestarm.studies import validate as study

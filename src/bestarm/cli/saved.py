@@ -9,7 +9,7 @@ import typer
 
 import bestarm
 from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, refuse, show_result, write_page
-from bestarm.cli.options import Json, MaxEvaluations, OutputOptions, Overwrite, RaceFile, announce_items, grouped
+from bestarm.cli.options import OutputOptions, RaceFile, announce_items, with_options
 from bestarm.cli.origins import origin_of
 from bestarm.cli.streams import BAD_INPUT, INTERRUPTED, PAGE, WantedFile, files_of_store, remark
 from bestarm.racing.options import Options
@@ -18,7 +18,8 @@ from bestarm.record.sqlite import read_store
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
-def show(file: RaceFile, as_json: Json = False) -> None:
+@with_options
+def show(file: RaceFile, as_json: bool = False) -> None:
     """Show a saved race, finished or not; the file is not changed."""
     with clear_errors():
         result = bestarm.load_result(file)
@@ -26,11 +27,12 @@ def show(file: RaceFile, as_json: Json = False) -> None:
 
 
 @app.command(epilog="Exit codes: 0 the page is written, 2 usage or bad input.", rich_help_panel=SAVED)
+@with_options
 def report(
     file: RaceFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The HTML page to write.")] = Path("race.html"),
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    overwrite: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write a saved race as one self-contained HTML page.
 
@@ -48,11 +50,11 @@ MOST_SHOWN, LONGEST_SHOWN = 50, 1500  # lines, and characters of each, that some
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
-@grouped
+@with_options
 def resume(
     file: RaceFile,
     *,
-    max_evaluations: MaxEvaluations = None,
+    max_evaluations: int | None = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run what the file names without asking.")] = False,
     shown: OutputOptions,
 ) -> None:
