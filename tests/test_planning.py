@@ -450,51 +450,54 @@ def test_unpaired_arms_keep_the_promises_of_arms() -> None:
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 PILOT = bounded(0, 8)
-BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "few items": (PILOT[:4], {}, "a pilot must have at least 5 items, got 4"),
-    "few whole items": (np.vstack([PILOT[:4], [np.nan] * 3]), {"missing": "drop"}, "at least 5 items, got 4"),
-    "one arm": (PILOT[:, :1], {}, "there must be at least two arms to compare, got 1"),
-    "missing": (np.vstack([PILOT, [np.nan, 1, 1]]), {}, "1 of 27 cells are empty (the first in row 9, column '0')"),
-    "no worst": (np.vstack([PILOT, [np.nan] * 3]), {"missing": "worst"}, "missing cannot be 'worst' without bounds="),
-    "unknown way": (PILOT, {"missing": "ignore"}, "missing must be one of 'raise', 'worst', 'drop', got 'ignor"),
-    "infinite": (np.vstack([PILOT, [1, np.inf, 1]]), {}, "scores must be finite, got inf in row 9 (9), column '1'"),
-    "outside": (PILOT + 0.5, {"bounds": (0, 1)}, "bounds must be wider than (0, 1): "),
-    "text": (
-        {"a": list("12345"), "b": list("1234x")},
-        {},
-        "row 5, column 'b' must be a number, or empty if missing, got 'x'",
-    ),
-    "bounds": (PILOT, {"bounds": (1, 0)}, "bounds must be two finite numbers, the lower one first, got (1, 0)"),
-    "bounds of the table": (PILOT, {"bounds": "table"}, "bounds must be two finite numbers, the lower one first"),
-    "delta": (PILOT, {"delta": 0}, "delta must lie strictly between 0 and 1, got 0"),
-    "epsilon": (PILOT, {"epsilon": -0.1}, "epsilon must be a finite number of at least 0, got -0.1"),
-    "zone": (
-        PILOT,
-        {"indifference_zone": math.inf},
-        "indifference_zone must be a finite number of at least 0, got inf",
-    ),
-    "list": (PILOT, {"n_items": 1}, "n_items must be a whole number of at least 2, got 1"),
-    "budget": (PILOT, {"max_evaluations": 0}, "max_evaluations must be a whole number of at least 1, got 0"),
-    "budget below a round": (PILOT, {"max_evaluations": 2}, "must allow for one round of all 3 arms, got 2"),
-    "huge budget": (
-        PILOT,
-        {"max_evaluations": 10**7},
-        "at most 1000000 in a plan, so that races can be simulated, got",
-    ),
-    "repetitions": (PILOT, {"repetitions": 9}, "repetitions must be a whole number of at least 10, got 9"),
-    "seed": (PILOT, {"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-    "first rounds": (PILOT, {"min_rounds": 1}, "min_rounds must be a whole number of at least 2, got 1"),
-    "names": (PILOT, {"arms": ["a", "b"]}, "arms must name the 3 columns, got 2 names"),
-}
+GAP = np.vstack([PILOT, [np.nan, 1, 1]])
+PARAMETERS: list[tuple[str, Any]] = [
+    ("bounds", (1, 0)),
+    ("bounds", "table"),
+    ("delta", 0),
+    ("epsilon", -0.1),
+    ("indifference_zone", math.inf),
+    ("n_items", 1),
+    ("max_evaluations", 0),
+    ("max_evaluations", 2),  # below a round of all arms
+    ("max_evaluations", 10**7),  # such races cannot be simulated
+    ("repetitions", 9),
+    ("seed", -1),
+    ("min_rounds", 1),
+    ("arms", ["a", "b"]),
+    ("missing", "ignore"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_pilots_and_settings_are_refused(case: str, quick: None) -> None:
-    pilot, options, message = BAD[case]
-    with pytest.raises(ValueError, match=re.escape(message)):
-        plan(pilot, **{"repetitions": 10} | options)
+@pytest.mark.parametrize(("parameter", "value"), PARAMETERS, ids=str)
+def test_bad_settings_are_refused(refused: Any, parameter: str, value: Any, quick: None) -> None:
+    with refused(parameter, value):
+        plan(PILOT, **{"repetitions": 10, parameter: value})
 
 
-def test_what_is_no_flag_is_refused(quick: None) -> None:
-    with pytest.raises(TypeError, match="lower_is_better must be True or False, got 'no'"):
+def test_what_is_no_flag_is_refused(refused: Any, quick: None) -> None:
+    with refused("lower_is_better", "no", TypeError):
         plan(PILOT, lower_is_better="no", repetitions=10)  # type: ignore[arg-type]
+
+
+def test_pilots_with_scores_that_are_missing_infinite_or_out_of_bounds_are_refused(refused: Any, quick: None) -> None:
+    for missing in ("raise", "worst"):  # without bounds there is no worst score
+        with refused("missing", missing):
+            plan(GAP, missing=missing, repetitions=10)
+    with refused("scores", np.float64(math.inf)):
+        plan(np.vstack([PILOT, [1, math.inf, 1]]), repetitions=10)
+    with refused("bounds", (0.0, 1.0)):
+        plan(PILOT + 0.5, bounds=(0, 1), repetitions=10)
+
+
+@pytest.mark.parametrize(
+    ("pilot", "message"),
+    [
+        (PILOT[:4], "a pilot must have at least 5 items, got 4"),
+        (np.vstack([PILOT[:4], GAP[-1:]]), "a pilot must have at least 5 items, got 4"),
+        (PILOT[:, :1], "there must be at least two arms to compare, got 1"),
+    ],
+)
+def test_pilots_that_are_too_small_are_refused(pilot: Matrix, message: str, quick: None) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        plan(pilot, missing="drop", repetitions=10)

@@ -29,7 +29,7 @@ from bestarm.cli.streams import (
     say_json,
 )
 from bestarm.errors import ParameterError
-from bestarm.result.live import preparation_said
+from bestarm.result.live import announce_compiling
 from bestarm.result.result import RaceResult
 from bestarm.text import file_name
 
@@ -92,7 +92,7 @@ def option_name(parameter: str) -> str:
 def clear_errors(quiet: bool = False) -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
     told = remark if remarks().is_terminal and not quiet else None
-    with preparation_said(told), warnings.catch_warnings():
+    with announce_compiling(told), warnings.catch_warnings():
         warnings.simplefilter("always", bestarm.AssumptionWarning)
         warnings.showwarning = _show_warning
         try:

@@ -17,46 +17,28 @@ if TYPE_CHECKING:
 
 TEXT = "preparing compiled code, once after an installation or an upgrade: this takes some seconds"
 KERNELS = logging.getLogger("bestarm.kernels")
-
-
-class _Said(logging.Handler):
-    """Says it when the first kernel is compiled, and not again."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        super().__init__()
-        self._say: Callable[[str], None] | None = say
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say, self._say = self._say, None
-        if say is not None:
-            say(TEXT)
-
-
-@contextmanager
-def preparation_said(say: Callable[[str], None] | None) -> Iterator[None]:
-    """Say once if something is compiled and kept; not at all with None, or where somebody further out says it."""
-    if say is None or any(isinstance(handler, _Said) for handler in KERNELS.handlers):
-        yield
-        return
-    handler, before = _Said(say), (KERNELS.level, KERNELS.propagate)
-    KERNELS.setLevel(logging.INFO)
-    KERNELS.propagate = False  # the user's own log is about other things
-    KERNELS.addHandler(handler)
-    try:
-        yield
-    finally:
-        KERNELS.removeHandler(handler)
-        KERNELS.level, KERNELS.propagate = before
-
-
 PERIOD = 0.25  # seconds between two pictures
 SHARE = 0.1  # of the time that may go into working out what to show: bounds of some tests take a while in long races
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a race stands, for a display; arms by name, candidates by their means."""
+
+    n_rounds: int
+    n_arms: int
+    n_evaluations: int
+    everything: int | None  # evaluations of all arms on all items
+    saved: int  # evaluations of arms that had left
+    candidates: tuple[str, ...]  # none before the first round
+    lead: float | None  # of the first over the second
+    regret_bound: float | None  # how much better than the leader any arm can still be; None where it is not known
 
 
 class LiveDisplay:
     """A few lines that are redrawn as the race goes on."""
 
-    def __init__(self, look: "Callable[[], Standing]", live: "Live") -> None:
+    def __init__(self, look: Callable[[], Standing], live: "Live") -> None:
         self._look = look
         self._live = live
         self._next = 0.0
@@ -72,7 +54,7 @@ class LiveDisplay:
 
 
 @contextmanager
-def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[], None] | None]:
+def display(look: Callable[[], Standing], wanted: bool) -> Iterator[Callable[[], None] | None]:
     """What a race calls when something has happened: it draws how the race stands. None where nothing is drawn."""
     from rich.console import Console
 
@@ -82,11 +64,11 @@ def display(look: "Callable[[], Standing]", wanted: bool) -> Iterator[Callable[[
         return
     from rich.live import Live
 
-    with preparation_said(console.print), Live(console=console, transient=True, auto_refresh=False) as live:
+    with announce_compiling(console.print), Live(console=console, transient=True, auto_refresh=False) as live:
         yield LiveDisplay(look, live).update
 
 
-def picture(now: "Standing") -> "RenderableType":
+def picture(now: Standing) -> "RenderableType":
     """Who is still in, the leader and its lead, evaluations spent and saved."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -106,7 +88,7 @@ def picture(now: "Standing") -> "RenderableType":
     return lines
 
 
-def leader_line(now: "Standing") -> str:
+def leader_line(now: Standing) -> str:
     """The leader, by how much it leads the next, and how much better any arm can still be."""
     leader = name_of(now.candidates[0])
     if now.lead is None:
@@ -116,15 +98,31 @@ def leader_line(now: "Standing") -> str:
     return f"{text}; no arm is better by more than {now.regret_bound:.3g}" if known else text
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How a race stands, for a display; arms by name, candidates by their means."""
+class _CompileNotice(logging.Handler):
+    """Passes one text on when the first kernel is compiled, and nothing afterwards."""
 
-    n_rounds: int
-    n_arms: int
-    n_evaluations: int
-    everything: int | None  # evaluations of all arms on all items
-    saved: int  # evaluations of arms that had left
-    candidates: tuple[str, ...]  # none before the first round
-    lead: float | None  # of the first over the second
-    regret_bound: float | None  # how much better than the leader any arm can still be; None where it is not known
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__()
+        self._say: Callable[[str], None] | None = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say, self._say = self._say, None
+        if say is not None:
+            say(TEXT)
+
+
+@contextmanager
+def announce_compiling(say: Callable[[str], None] | None) -> Iterator[None]:
+    """Say once that kernels are compiled, if any are; not with None, nor within another of these."""
+    if say is None or any(isinstance(handler, _CompileNotice) for handler in KERNELS.handlers):
+        yield
+        return
+    handler, before = _CompileNotice(say), (KERNELS.level, KERNELS.propagate)
+    KERNELS.setLevel(logging.INFO)
+    KERNELS.propagate = False  # the user's own log is about other things
+    KERNELS.addHandler(handler)
+    try:
+        yield
+    finally:
+        KERNELS.removeHandler(handler)
+        KERNELS.level, KERNELS.propagate = before
