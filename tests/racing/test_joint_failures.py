@@ -106,9 +106,9 @@ def test_arms_one_by_one_a_failure_is_acted_on_before_the_next_arm(on_error: str
         assert store.saves[:4] == [(3, [0, 1, 2]), (5, [0, 1]), (6, [2]), (9, [0, 1, 2])]
 
 
-def test_with_retries_too_a_failure_is_acted_on_before_the_next_arm(tmp_path: Path) -> None:
+def test_with_retries_too_a_failure_is_acted_on_before_the_next_arm() -> None:
     done: list[str] = []
-    store = Watched(tmp_path / "race.sqlite", done)
+    store = Watched(done)
 
     def evaluate(arm: str, item: int) -> float:
         done.append(arm)
