@@ -14,14 +14,14 @@ import json
 import os
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 from attacks import pool
-from attacks.judging import pattern
 from attacks.pool import Ran
 
+FEW = 10  # faults of a kind that are printed
 # How many kills, interruptions, courses of state machines and so on "all" runs.
 FULL = {
     "kills": 1_000,
@@ -80,19 +80,15 @@ def attack(kind: str, given: argparse.Namespace) -> bool:
 
 
 def report(faults: list[Ran], target: Path, replay: str) -> None:
-    """Print the faults, those that are alike once, and write all of them to a file; that of an earlier run goes."""
+    """Print the first faults, and write all of them to a file; that of an earlier run goes."""
     target.unlink(missing_ok=True)
-    if not faults:
-        return
-    alike = defaultdict(list)
-    for one in faults:
-        alike[pattern(one.fault or "")].append(one)
-    for same in sorted(alike.values(), key=len, reverse=True):
-        print(f"  {len(same)} x {ascii(same[0].fault)[1:300]} (case {same[0].case})", flush=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(asdict(one) | {"replay": f"{replay} {one.case}"}) for one in faults)
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"  all of them, with how to replay them: {target}", flush=True)
+    for one in faults[:FEW]:
+        print(f"  case {one.case}: {ascii(one.fault)[1:300]}", flush=True)
+    if faults:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lines = (json.dumps(asdict(one) | {"replay": f"{replay} {one.case}"}) for one in faults)
+        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"  all of them, with how to replay them: {target}", flush=True)
 
 
 if __name__ == "__main__":

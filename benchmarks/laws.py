@@ -8,16 +8,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from bestarm.arms import (
-    Arms,
-    BernoulliArms,
-    GaussianArms,
-    PoolArms,
-    TableArms,
-    bernoulli_variances,
-    clustered_arms,
-    equicorrelated_arms,
-)
+from bestarm import arms
 
 Matrix = NDArray[np.float64]
 CONSOLE = Console(width=180)
@@ -37,30 +28,30 @@ def score_tables(folder: Path | None) -> dict[str, Matrix]:
     return {path.stem: np.asarray(np.load(path)["scores"], dtype=np.float64) for path in paths}
 
 
-def drawn(tables: dict[str, Matrix], pools: bool = False) -> dict[str, TableArms]:
+def drawn(tables: dict[str, Matrix], pools: bool = False) -> dict[str, arms.TableArms]:
     """Arms that draw rows of tables, with replacement or as pools in random order."""
-    return {name: PoolArms(scores) if pools else TableArms(scores) for name, scores in tables.items()}
+    return {name: arms.PoolArms(scores) if pools else arms.TableArms(scores) for name, scores in tables.items()}
 
 
-def figure1() -> dict[str, Arms]:
+def figure1() -> dict[str, arms.Arms]:
     """The eight settings of the paper's Figure 1."""
-    left = {f"correlation {rho:g}": equicorrelated_arms(10, rho) for rho in (0.0, 0.5, 0.7, 0.9)}
-    right = {f"{n} clusters": clustered_arms(16, n) for n in (8, 4, 2, 1)}
+    left = {f"correlation {rho:g}": arms.equicorrelated_arms(10, rho) for rho in (0.0, 0.5, 0.7, 0.9)}
+    right = {f"{n} clusters": arms.clustered_arms(16, n) for n in (8, 4, 2, 1)}
     return {**left, **right}
 
 
-def coin_arms() -> dict[str, Arms]:
+def coin_arms() -> dict[str, arms.Arms]:
     """Ten Bernoulli arms of the paper's lower bound, independent and nearly as alike as they can be."""
     means = [0.7, *np.linspace(0.6, 0.3, 9)]
-    possible = bernoulli_variances(means)
+    possible = arms.bernoulli_variances(means)
     variances = {"coins, independent": possible.independent, "coins, 1.2 x smallest": 1.2 * possible.smallest}
-    return {name: BernoulliArms(means, given) for name, given in variances.items()}
+    return {name: arms.BernoulliArms(means, given) for name, given in variances.items()}
 
 
-def crowd() -> GaussianArms:
+def crowd() -> arms.GaussianArms:
     """Ten Gaussian arms with common random numbers: what Kim and Nelson's procedure is made for."""
     means = [0.56, 0.54, 0.54, 0.53, 0.53, 0.52, 0.51, 0.50, 0.48, 0.45]
-    return GaussianArms(means, 0.15**2 + 0.03**2 * np.eye(10))
+    return arms.GaussianArms(means, 0.15**2 + 0.03**2 * np.eye(10))
 
 
 @dataclass(frozen=True)

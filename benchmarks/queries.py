@@ -10,7 +10,7 @@ arms, in [0, 1]), without which tables are left out:
 - ``portfolio``: `Portfolio` over `Betting` on the tables;
 - ``symmetric``: `SymmetricBetting` over `StudentMixture` on Figure 1, at 0.05 and 0.001, looking from round 2 and 10;
 - ``zones``: both of them and Kim and Nelson's procedure with indifference zones and epsilon;
-- ``power``: a tiny lead between antithetic coins, and what the bets that wait for it cost on the tables.
+- ``power``: a tiny lead between antithetic coins, which the bets that wait find.
 
 The oracle makes the best constant bet against each arm; with the union it pays for K - 1 opponents (`bestarm.limits`).
 It is about independent rounds: there is none for pools.
@@ -184,7 +184,7 @@ def zones(given: Given) -> None:
 
 
 def power(given: Given) -> None:
-    """Rounds until a tiny lead is found, and what the reserve that finds it costs where leads are large."""
+    """Rounds until a tiny lead is found."""
     games = min(given.games, 100)
     title = f"Rounds until one of two antithetic coins with a lead of {GAP} is out, {games} games"
     table, first = headed(title, "", "rounds", "/ Portfolio", "decided", "errors"), 0.0
@@ -197,14 +197,6 @@ def power(given: Given) -> None:
         first = first or rounds
         shares = (f"{rounds / first:.3f}", f"{sim.answered.mean():.0%}", f"{sim.error_rate:.1%}")
         table.add_row(repr(rule), f"{rounds:,.0f} ± {error:,.0f}", *shares)
-    CONSOLE.print(table)
-    table = headed(f"Queries with a reserve of {Betting().reserve:g} over those without", "", "ratio", "error")
-    for name, arms in drawn(score_tables(given.folder)).items():
-        two = (Betting(), Betting(reserve=0.0))
-        spent = [played(arms, given.games, given.delta, rule).queries for rule in two]
-        ratio = spent[0].mean() / spent[1].mean()
-        error = np.std(spent[0] - ratio * spent[1], ddof=1) / np.sqrt(given.games) / spent[1].mean()
-        table.add_row(name, f"{ratio:.4f}", f"{error:.4f}")
     CONSOLE.print(table)
 
 

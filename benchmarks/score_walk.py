@@ -110,13 +110,6 @@ def shown(folder: Path) -> Any:
     return bestarm.race(score, arms=ARMS, store=path, max_evaluations=budget, progress=False, **OPTIONS)
 
 
-def printing(folder: Path) -> Calls:
-    """``print(result)`` of a race of ten rounds, once everything is imported."""
-    str(shown(folder))
-    result = bestarm.load_result(folder / "shown.sqlite")
-    return calls_of(lambda: str(result))
-
-
 def main() -> None:
     """Print everything."""
     warnings.simplefilter("ignore")
@@ -125,7 +118,10 @@ def main() -> None:
         print(f"{bestarm.__file__}")
         print(f"one round of three scores, race() with a store: {round_of_race(folder)}")
         print(f"one round of three scores, ask and tell with a store: {round_of_ask_and_tell(folder)}")
-        print(f"print(result): {printing(folder)}")
+        result = shown(folder)
+        str(result)  # everything is imported
+        again = bestarm.load_result(folder / "shown.sqlite")
+        print(f"print(result): {calls_of(lambda: str(again))}")
         result = shown(folder)
         steps: dict[str, Callable[[], object]] = {
             "print(result)": lambda: str(result),

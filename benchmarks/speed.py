@@ -1,8 +1,8 @@
-"""How fast are games and races? ``make bench``, or ``python benchmarks/speed.py [PART ...]``
+"""How fast are games and races? ``make bench``, or ``python benchmarks/speed.py [WORD ...]``
 
-Every figure is the median of several turns, because machines are noisy, and what is compared is measured in turns in
-one process (imports: in fresh interpreters). Race files are on the disk of the temporary folder (``TMPDIR`` names
-another one). The parts: ``ratios``, ``sharp``, ``leaders`` (games), ``rounds``, ``storing``, ``resuming`` (races).
+Prints the median time of several turns of each piece of work whose name holds these words, and some ratios beside what
+is asked of them; all is measured in turns, because machines are noisy. ``same_speed.py`` compares the same pieces of
+work between two commits. Race files are on the disk of the temporary folder (``TMPDIR`` names another one).
 """
 
 import argparse
@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,135 +26,43 @@ from typing import Any
 import numpy as np
 
 import bestarm
-from bestarm.algorithms import PairwiseBAI
-from bestarm.arms import GaussianArms, TableArms, equicorrelated_arms
-from bestarm.comparisons import Betting, Comparison, GaussianBernstein, LeaderBetting, StudentMixture
-from bestarm.simulation import play_game, repetition_rng
-from laws import CONSOLE, coin_arms, headed
+from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.arms import BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
+from bestarm.comparisons import (
+    Betting,
+    ConvexBernstein,
+    GaussianBernstein,
+    LeaderBetting,
+    Portfolio,
+    StudentMixture,
+    SymmetricBetting,
+)
+from laws import CONSOLE, headed
 from stored_races import ROUNDS, SCORES, continue_race, random_rounds, write_race
 
-DELTA = 0.1
 TURNS = 7
-GAMES = 60
-N_ARMS = 10
-RACE_ROUNDS, STORED_ROUNDS = 2000, 200  # of a race without a store, and with one
-RESUMED = 100_000  # scores in a file that is continued
-PAPER = PairwiseBAI(DELTA, comparison=GaussianBernstein())
-
-Row = tuple[str, str, str]  # what, measured, asked
-
-
-def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Time of one call."""
-    start = clock()
-    work()
-    return clock() - start
-
-
-def in_turns(*works: Callable[[], object]) -> list[float]:
-    """The median time of each piece of work, measured in turns."""
-    times = [[seconds(work) for work in works] for _ in range(TURNS)]
-    return [statistics.median(column) for column in zip(*times, strict=True)]
-
-
-# Games.
-
-
-def games(algorithm: PairwiseBAI, arms: Any) -> int:
-    """Play games one after the other; the rounds they took."""
-    return sum(play_game(algorithm, arms, repetition_rng(0, k)).n_rounds for k in range(GAMES))
-
-
-def simulated(arms: GaussianArms, workers: int) -> None:
-    """Games through `simulate` on this many threads."""
-    with ThreadPoolExecutor(workers) as pool:
-        bestarm.simulate(PAPER, arms, repetitions=4 * GAMES, executor=pool, progress=False)
-
-
-def interpreter(code: str, **environment: str) -> float:
-    """Wall time of a fresh interpreter that runs some code."""
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    return seconds(lambda: subprocess.run(command, check=True, env={**os.environ, **environment}, capture_output=True))
-
-
-FIRST_GAME = """
-import bestarm
-arms = bestarm.arms.equicorrelated_arms(10, 0.5)
-rule = bestarm.algorithms.PairwiseBAI(0.1, comparison=bestarm.comparisons.GaussianBernstein())
-bestarm.simulate(rule, arms, repetitions=1)
-"""
+LONG, STORED, RESUMED = 1000, 100, 100_000  # rounds of a race, of one with a store, scores of one that is continued
 FIRST_RACE = """
 import bestarm, random
 score = lambda arm, item: random.Random(f"{arm} {item}").random()
 bestarm.race(score, arms=["a", "b", "c"], items=range(50), bounds=(0, 1), progress=False)
 """
+# Two pieces of work, and what is asked of the first over the second.
+RATIOS = (
+    ("simulate, one thread", "simulate, two threads", "≥ 1.7"),
+    ("import bestarm", "import numpy", "≤ 2"),
+    ("game of StudentMixture", "game of GaussianBernstein", "≤ 1.2"),
+    ("game of Betting", "game of GaussianBernstein", "≤ 15"),
+    ("race with a store", "as many bare transactions", "≤ 1.5"),
+)
 
 
-def ratios() -> Iterator[Row]:
-    """Games of Figure 1 beside what they are made of, and the first game and race of an installation."""
-    arms = equicorrelated_arms(10, 0.5)
-    rounds = games(PAPER, arms)
-    playing, drawing = in_turns(lambda: games(PAPER, arms), lambda: arms.draw(rounds, np.random.default_rng(0)))
-    simulated(arms, 2)
-    one, two = in_turns(lambda: simulated(arms, 1), lambda: simulated(arms, 2))
-    numpy_import, own_import = in_turns(lambda: interpreter("import numpy"), lambda: interpreter("import bestarm"))
-    yield "round of a game of Figure 1, ns", f"{1e9 * playing / rounds:.0f}", ""
-    yield "round of a game / drawing its row alone", f"{playing / drawing:.2f}", "≤ 2"
-    yield "one thread / two threads", f"{one / two:.2f}", "≥ 1.7"
-    yield "import bestarm / import numpy", f"{own_import / numpy_import:.2f}", "≤ 2"
-    for what, code in (("game", FIRST_GAME), ("race", FIRST_RACE)):
-        with tempfile.TemporaryDirectory() as empty:
-            fresh, cached = (interpreter(code, NUMBA_CACHE_DIR=empty) for _ in range(2))
-        yield f"first {what} of a fresh install, seconds", f"{fresh:.1f}", "≤ 15" if what == "game" else ""
-        yield f"first {what} with compiled kernels cached, seconds", f"{cached:.1f}", ""
+@dataclass(frozen=True)
+class Work:
+    """Something to measure, and how many rounds, games or scores it is about."""
 
-
-def sharp() -> Iterator[Row]:
-    """Time a round of the sharp comparisons over that of the paper's, drawing included, ten arms."""
-    equal = GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10))
-    coins = TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
-
-    def long_game(comparison: Comparison, arms: Any) -> None:
-        play_game(PairwiseBAI(1e-12, comparison=comparison, max_rounds=20 * 2048), arms, repetition_rng(0, 0))
-
-    works = [
-        partial(long_game, comparison, arms)
-        for comparison, arms in ((GaussianBernstein(), equal), (StudentMixture(), equal), (Betting(), coins))
-    ]
-    for work in works:
-        work()  # compiled, and its slopes known
-    paper, student, betting = in_turns(*works)
-    yield "StudentMixture / GaussianBernstein, nobody eliminated", f"{student / paper:.2f}", "≤ 1.2"
-    yield "Betting / GaussianBernstein, nobody eliminated", f"{betting / paper:.1f}", "≤ 15"
-    figure1, bernoulli = equicorrelated_arms(10, 0.5), coin_arms()["coins, independent"]
-    bets = PairwiseBAI(DELTA, comparison=Betting())
-    paper_rounds, bet_rounds = games(PAPER, figure1), games(bets, bernoulli)
-    paper_games, bet_games = in_turns(lambda: games(PAPER, figure1), lambda: games(bets, bernoulli))
-    ratio = (bet_games / bet_rounds) / (paper_games / paper_rounds)
-    yield "Betting on coins / GaussianBernstein on Figure 1, whole games", f"{ratio:.1f}", "≤ 15"
-
-
-def leaders() -> Iterator[Row]:
-    """`LeaderBetting`: a round grows like the number of arms, a regret bound does not grow with the rounds."""
-    for K in (10, 100, 1000, 10_000):
-        game = PairwiseBAI(1e-300, comparison=LeaderBetting(pairs=0)).start(K)
-        rows = (np.random.default_rng(0).random((1000, K)) < 0.5).astype(np.float64)
-        game.play(rows[:500])
-        played = seconds(lambda: game.play(rows[500:]), time.thread_time)  # noqa: B023
-        yield f"LeaderBetting(pairs=0), K = {K:,}: ns per arm and round", f"{1e9 * played / (500 * K):.1f}", ""
-    rows = np.random.default_rng(0).random((100_001, 10))
-    for n_rounds in (1000, 10_000, 100_000):
-        for comparison in (Betting(), LeaderBetting(), LeaderBetting(pool=10**6)):
-            game = PairwiseBAI(1e-12, comparison=comparison).start(10)
-            game.play(rows[:n_rounds])
-            _ = game.regret_bound
-            game.play(rows[n_rounds : n_rounds + 1])
-            taken = seconds(lambda: game.regret_bound)  # noqa: B023
-            what = f"regret bound after one more round than {n_rounds:,}, {comparison!r}, ms"
-            yield what, f"{1e3 * taken:.1f}", ""
-
-
-# Races.
+    call: Callable[[], object]
+    n: int = 1
 
 
 def coin(arm: int, seed: int) -> float:
@@ -161,91 +70,140 @@ def coin(arm: int, seed: int) -> float:
     return (0.0, 1.0)[seed >> 2 * arm & 1]
 
 
-def long_race(n_rounds: int, **options: Any) -> None:
+def race(n_rounds: int, n_arms: int = 10, **options: Any) -> None:
     """A race that goes on until its budget is spent."""
-    result = bestarm.race(coin, arms=range(N_ARMS), max_evaluations=N_ARMS * n_rounds, progress=False, **options)
+    budget = n_arms * n_rounds
+    result = bestarm.race(coin, arms=range(n_arms), max_evaluations=budget, progress=False, **options)
     if (result.reason, result.n_rounds) != ("budget", n_rounds):
         raise RuntimeError(f"a race of equal arms ended in round {result.n_rounds}: {result.reason}")
 
 
-def rounds() -> Iterator[Row]:
-    """What a round costs besides its evaluations."""
-    for bounds in (None, (0.0, 1.0)):
-        alone = partial(long_race, RACE_ROUNDS, bounds=bounds)
-        alone()  # compiled
-
-        def on_threads() -> None:
-            with ThreadPoolExecutor(4) as pool:
-                long_race(RACE_ROUNDS // 10, bounds=bounds, executor=pool, rounds_in_flight=4)  # noqa: B023
-
-        wall, threads = in_turns(alone, on_threads)
-        processor = statistics.median(seconds(alone, time.process_time) for _ in range(TURNS))
-        what = f"round of a race, K = {N_ARMS}, {'no bounds' if bounds is None else 'bounds'}"
-        yield f"{what}, µs", f"{1e6 * wall / RACE_ROUNDS:.1f}", "≤ 25"
-        yield f"{what}, µs of processor time", f"{1e6 * processor / RACE_ROUNDS:.1f}", ""
-        yield f"{what}, four in flight on four threads, µs", f"{1e7 * threads / RACE_ROUNDS:.0f}", ""
+def on_threads(bounds: tuple[float, float] | None) -> None:
+    """Four rounds in flight on four threads."""
+    with ThreadPoolExecutor(4) as pool:
+        race(LONG // 5, bounds=bounds, executor=pool, rounds_in_flight=4)
 
 
-def storing() -> Iterator[Row]:
-    """What it costs to store a round, against bare transactions with as many rows."""
-    names = count()
-    ((new, scores),) = random_rounds(N_ARMS, STORED_ROUNDS)
-
-    def by_hand(path: Path) -> None:
-        bestarm.Race(range(N_ARMS), store=path).close()
-        with closing(sqlite3.connect(path, isolation_level=None)) as file:
-            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL"):
-                file.execute(f"PRAGMA {pragma}")
-            for k, one in enumerate(new):
-                file.execute("BEGIN")
-                file.execute(ROUNDS, one)
-                file.executemany(SCORES, scores[k * N_ARMS : (k + 1) * N_ARMS])
-                file.execute("COMMIT")
-
-    with tempfile.TemporaryDirectory() as folder:
-        without, stored, bare = in_turns(
-            lambda: long_race(STORED_ROUNDS),
-            lambda: long_race(STORED_ROUNDS, store=Path(folder) / f"{next(names)}.sqlite"),
-            lambda: by_hand(Path(folder) / f"{next(names)}.sqlite"),
-        )
-    what = f"race of {STORED_ROUNDS} rounds"
-    yield f"{what}: (stored - not stored) / bare transactions", f"{(stored - without) / bare:.2f}", "≤ 1.5"
-    yield f"{what}: stored / not stored", f"{stored / without:.1f}", ""
+def bare_transactions(path: Path) -> None:
+    """Rounds of ten scores, each durable, as one would write them by hand."""
+    bestarm.Race(range(10), store=path).close()
+    ((rounds, scores),) = random_rounds(10, STORED)
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL"):
+            file.execute(f"PRAGMA {pragma}")
+        for k, one in enumerate(rounds):
+            file.execute("BEGIN")
+            file.execute(ROUNDS, one)
+            file.executemany(SCORES, scores[10 * k : 10 * k + 10])
+            file.execute("COMMIT")
 
 
-def resuming() -> Iterator[Row]:
-    """How long it takes to continue a file of 100,000 scores, here and in a process of its own."""
-    for n_arms in (N_ARMS, 2):
-        for kind in ("no bounds", "bounds"):
-            with tempfile.TemporaryDirectory() as folder:
-                path, n_rounds = Path(folder) / "race.sqlite", RESUMED // n_arms
-                write_race(path, n_arms, kind, n_rounds)
-                here = partial(continue_race, path, n_arms, kind, n_rounds)
-                call = f"continue_race(Path({str(path)!r}), {n_arms}, {kind!r}, {n_rounds})"
-                code = f"from pathlib import Path; from stored_races import continue_race; {call}"
-                elsewhere = partial(interpreter, code, PYTHONPATH=str(Path(__file__).parent))
-                here()  # compiled
-                warm, fresh = in_turns(here, elsewhere)
-            what = f"resume of {RESUMED:,} scores, K = {n_arms}, {kind}"
-            yield f"{what}, seconds", f"{warm:.2f}", "< 2"
-            yield f"{what}, fresh process with imports, seconds", f"{fresh:.2f}", "< 2"
+def interpreter(code: str, **own: str) -> None:
+    """A fresh interpreter that runs some code."""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    subprocess.run(command, check=True, env=os.environ | own, capture_output=True)
 
 
-PARTS = {part.__name__: part for part in (ratios, sharp, leaders, rounds, storing, resuming)}
+def first_race() -> None:
+    """The first race of an installation, which compiles."""
+    with tempfile.TemporaryDirectory() as empty:
+        interpreter(FIRST_RACE, NUMBA_CACHE_DIR=empty)
+
+
+def games() -> dict[str, Work]:
+    """Games of 20,000 rounds in which nobody is out for long, and many games of Figure 1."""
+    means = np.linspace(0.5, 0.25, 20)
+    many = BernoulliArms(means, bernoulli_variances(means).independent)
+    coins = TableArms(np.random.default_rng(0).integers(0, 2, (5000, 10)).astype(float))
+    rows = {
+        "gaussian": GaussianArms(np.zeros(10), 0.5 + 0.5 * np.eye(10)).draw(20_000, np.random.default_rng(0)),
+        "coins": coins.draw(20_000, np.random.default_rng(0)),
+        "many": many.draw(20_000, np.random.default_rng(0)),
+        "wide": (np.random.default_rng(0).random((200, 10_000)) < 0.5).astype(float),
+    }
+    algorithms: dict[str, tuple[Any, str]] = {
+        "GaussianBernstein": (PairwiseBAI(1e-12, comparison=GaussianBernstein()), "gaussian"),
+        "StudentMixture": (PairwiseBAI(1e-12, comparison=StudentMixture()), "gaussian"),
+        "SymmetricBetting": (PairwiseBAI(1e-12, comparison=SymmetricBetting()), "gaussian"),
+        "Betting": (PairwiseBAI(1e-12, comparison=Betting()), "coins"),
+        "Betting on a pool": (PairwiseBAI(1e-12, comparison=Betting(pool=30_000)), "coins"),
+        "LeaderBetting": (PairwiseBAI(1e-12, comparison=LeaderBetting()), "coins"),
+        "LeaderBetting, 10,000 arms": (PairwiseBAI(1e-300, comparison=LeaderBetting(pairs=0)), "wide"),
+        "Portfolio": (ConvexBAI(1e-12, comparison=Portfolio()), "coins"),
+        "ConvexBernstein": (ConvexBAI(0.05, comparison=ConvexBernstein(), keep=98, check_growth=1.0), "many"),
+        "LUCB": (LUCB(1e-12), "gaussian"),
+        "VarianceRace": (VarianceRace(1e-12), "gaussian"),
+        "KimNelson": (KimNelson(0.05, indifference_zone=1e-6), "gaussian"),
+    }
+
+    def play(algorithm: Any, kind: str) -> None:
+        algorithm.start(rows[kind].shape[1]).play(rows[kind])
+
+    found = {f"game of {name}": Work(partial(play, *two), len(rows[two[1]])) for name, two in algorithms.items()}
+    figure1 = equicorrelated_arms(10, 0.5)
+
+    def simulate(workers: int) -> None:
+        with ThreadPoolExecutor(workers) as pool:
+            bestarm.simulate(PairwiseBAI(0.1), figure1, repetitions=200, executor=pool, progress=False)
+
+    found |= {
+        f"simulate, {name}": Work(partial(simulate, n), 200) for n, name in ((1, "one thread"), (2, "two threads"))
+    }
+    return found | {"race_table, 5,000 x 10": Work(lambda: bestarm.race_table(coins.scores))}
+
+
+def races(folder: Path) -> dict[str, Work]:
+    """What a round, its storage and a race that is continued cost besides evaluations."""
+    names, found = count(), dict[str, Work]()
+    for bounds, what in ((None, "no bounds"), ((0.0, 1.0), "bounds")):
+        found[f"race of ten, {what}"] = Work(partial(race, LONG, bounds=bounds), LONG)
+        found[f"race of ten on four threads, {what}"] = Work(partial(on_threads, bounds), LONG // 5)
+        for n_arms in (10, 2):
+            file = folder / f"{n_arms} {what}.sqlite"
+            write_race(file, n_arms, what, RESUMED // n_arms)
+            resume = partial(continue_race, file, n_arms, what, RESUMED // n_arms)
+            found[f"resume of 100,000 scores, K = {n_arms}, {what}"] = Work(resume, RESUMED)
+    found["load_result of 100,000 scores"] = Work(lambda: bestarm.load_result(folder / "10 bounds.sqlite"), RESUMED)
+    found["race with a store"] = Work(lambda: race(STORED, store=folder / f"{next(names)}.sqlite"), STORED)
+    found["as many bare transactions"] = Work(lambda: bare_transactions(folder / f"{next(names)}.sqlite"), STORED)
+    return found
+
+
+def fresh_interpreters() -> dict[str, Work]:
+    """What is done once."""
+    imports = {f"import {name}": Work(partial(interpreter, f"import {name}")) for name in ("bestarm", "numpy")}
+    first = {
+        "first race of an installation": Work(first_race),
+        "first race, compiled": Work(partial(interpreter, FIRST_RACE)),
+    }
+    return imports | first
 
 
 def main() -> None:
-    """Measure the parts that are named, or all."""
+    """Measure in turns, and print medians and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("words", nargs="*", help="words that the names of works must hold; all by default")
     given = parser.parse_args()
     warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # coins are coins
-    table = headed(f"Speed, medians of {TURNS} turns", "what", "measured", "asked")
-    for name in given.parts or PARTS:
-        for row in PARTS[name]():
-            table.add_row(*row)
-        table.add_section()
+    with tempfile.TemporaryDirectory() as folder:
+        works = {**games(), **races(Path(folder)), **fresh_interpreters()}
+        works = {name: work for name, work in works.items() if all(word in name for word in given.words)}
+        for work in works.values():
+            work.call()  # compiled
+        turns: dict[str, list[float]] = {name: [] for name in works}
+        for _ in range(TURNS):
+            for name, work in works.items():
+                begun = time.perf_counter()
+                work.call()
+                turns[name].append(time.perf_counter() - begun)
+    medians = {name: statistics.median(seconds) for name, seconds in turns.items()}
+    table = headed(f"Medians of {TURNS} turns", "", "ms", "µs each")
+    for name, seconds in medians.items():
+        table.add_row(name, f"{1e3 * seconds:,.1f}", f"{1e6 * seconds / works[name].n:,.2f}")
     CONSOLE.print(table)
+    for one, other, asked in RATIOS:
+        if one in medians and other in medians:
+            CONSOLE.print(f"{one} / {other}: {medians[one] / medians[other]:.2f} ({asked})")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 Races and games on laws whose best arm is known, delta 0.05; `bestarm validate` measures error rates of all comparisons
 on some seven hundred cases more. The parts:
 
-- ``ties``: how much of delta `LeaderBetting` uses where all arms are equally good;
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
 - ``plans``: the median that `bestarm.plan` predicts from a pilot of 50 items over the one that races need.
@@ -32,28 +31,6 @@ Row = tuple[str, str, str]  # case, share of wrong answers, note
 def share(wrong: list[bool]) -> str:
     """How many of how many."""
     return f"{np.mean(wrong):.1%} ({sum(wrong)} of {len(wrong)})" if wrong else "none"
-
-
-def ties(races: int) -> Iterator[Row]:
-    """`LeaderBetting` on arms that are equally good, in independent rounds and on a pool."""
-    for K in (2, 10, 50):
-        for kind, mean in (("coins", 0.5), ("rare wins", 0.03), ("rare losses", 0.97), ("a constant arm", 0.5)):
-            for pool in (None, 200):
-                out = [first_is_out(K, mean, kind, pool, seed) for seed in range(races)]
-                yield f"K = {K}, {kind}, {'pool' if pool else 'independent'}: the first arm is out", share(out), ""
-
-
-def first_is_out(K: int, mean: float, kind: str, pool: int | None, seed: int) -> bool:
-    """One game; on a pool all arms have the same number of successes."""
-    rng, n_rounds = np.random.default_rng([3, K, seed]), pool or 1000
-    rows = (rng.random((n_rounds, K)) < mean).astype(np.float64)
-    if pool is not None:
-        rows = rng.permuted(np.tile((np.arange(pool) < round(mean * pool))[:, None], K), axis=0).astype(np.float64)
-    if kind == "a constant arm":
-        rows[:, 0] = mean
-    game = PairwiseBAI(DELTA, comparison=LeaderBetting(pool=pool, pairs=None)).start(K)
-    game.play(rows[: n_rounds - 1])
-    return 0 not in game.candidates
 
 
 def skewed(races: int) -> Iterator[Row]:
@@ -162,7 +139,7 @@ def plans(races: int) -> Iterator[Row]:
     yield "all instances", share(every), ""
 
 
-PARTS = {part.__name__: part for part in (ties, skewed, plans)}
+PARTS = {part.__name__: part for part in (skewed, plans)}
 
 
 def main() -> None:

@@ -70,6 +70,11 @@ USUAL: Values = {
 }
 TABLE = "bounds criterion delta lower_is_better epsilon indifference_zone target max_evaluations seed comparison"
 RACE = f"{TABLE} algorithm items replace groups rounds_in_flight on_error min_rounds"
+PARTS = {comparisons: "evidence", algorithms: "start"}  # what public classes have that are not to be derived from
+PROGRAMS = "score timeout folder retries items delta"
+OF_RESULT: Values = {"name": ("lead", "getitem", "json"), "value": ("a", "b", "x")}
+OF_TABLE: Values = {"arms": (("a", "b", "c"),), "items": (tuple(map(str, range(30))),), "scores": (SCORES,)}
+OF_RECORD: Values = {"rounds": ([(1, "x", 2)], []), "scores": ([(1, 0, 0.5, None), (1, 1, 0.5, None)], [])}
 COSTLY = ("repetitions", "n_arms", "n_items", "n", "retries", "n_rounds", "pool", "max_rounds", "sparsity", "size")
 
 
@@ -86,9 +91,9 @@ class Target:
     fixed: tuple[str, ...] = ()  # arguments that are left as they are
 
 
-def plain(call: Callable[..., Any], **always: Any) -> Callable[..., Any]:
+def plain(call: Callable[..., Any]) -> Callable[..., Any]:
     """A call that has no use for random numbers."""
-    return lambda luck, **options: call(**options, **always)
+    return lambda luck, **options: call(**options)
 
 
 def usual(names: str, **others: tuple[Any, ...]) -> Values:
@@ -179,6 +184,8 @@ def targets(folder: Path) -> list[Target]:
     few = {"max_evaluations": (9,)}  # nobody presses Ctrl-C, and programs are honest work
     law = {"arms": (arms.equicorrelated_arms(3), arms.clustered_arms(4, 2))}
 
+    commands = plain(partial(bestarm.race_commands, progress=False))
+
     def race(luck: random.Random, function: Any = None, **options: Any) -> Any:
         return bestarm.race(function or evaluator(luck), progress=False, **options)
 
@@ -188,44 +195,20 @@ def targets(folder: Path) -> list[Target]:
         Target("race in a store", race, usual("arms", store=stores), usual(RACE), 15),
         Target("Race", race_told, usual("arms"), usual(RACE), 40, (RuntimeError,)),
         Target("race_table", plain(bestarm.race_table), usual("frame"), usual(f"{TABLE} missing"), 40),
-        Target(
-            "race_commands",
-            plain(bestarm.race_commands, progress=False),
-            usual("commands", **few),
-            usual("score timeout folder retries items delta"),
-            fixed=("max_evaluations",),
-        ),
+        Target("race_commands", commands, usual("commands", **few), usual(PROGRAMS), fixed=("max_evaluations",)),
         Target("plan", plain(bestarm.plan), usual("pilot repetitions"), usual(f"n_items {TABLE}"), 1),
         Target("simulate", plain(bestarm.simulate), usual("algorithm repetitions", **law), usual("seed")),
         Target("game", game_told, {"algorithm": SOME, "n_arms": (2, 3)}, {}, 5, (RuntimeError,), ("algorithm",)),
-        Target(
-            "result",
-            partial(of_result, folder),
-            {"name": ("lead", "getitem", "json"), "value": ("a", "b", "x")},
-            {},
-            errors=(KeyError, OSError),
-        ),
+        Target("result", partial(of_result, folder), OF_RESULT, {}, errors=(KeyError, OSError)),
         by_signature("read_table", bestarm.read_table),
         by_signature("load_result", bestarm.load_result),
-        Target(
-            "ScoreTable",
-            plain(bestarm.ScoreTable),
-            {"arms": (("a", "b", "c"),), "items": (tuple(map(str, range(30))),), "scores": (SCORES,)},
-            {"groups": (None,)},
-        ),
-        Target(
-            "Record.of_rows",
-            plain(Record.of_rows),
-            {"rounds": ([(1, "x", 2)], []), "scores": ([(1, 0, 0.5, None), (1, 1, 0.5, None)], []), "ahead": (1, 4)},
-            {},
-        ),
+        replace(by_signature("ScoreTable", bestarm.ScoreTable), given=OF_TABLE),
+        replace(by_signature("Record.of_rows", Record.of_rows), given=OF_RECORD),
     ]
     for module in (arms, comparisons, algorithms, complexity):
         for name in module.__all__:
             thing = getattr(module, name)
-            part = {comparisons: "evidence", algorithms: "start"}.get(
-                module, "__call__"
-            )  # others are to be derived from
+            part = PARTS.get(module, "__call__")
             if hasattr(thing, part) and not getattr(thing, "_is_protocol", False) and not inspect.isabstract(thing):
                 after = (lambda made: made.start(3)) if part == "start" else (lambda made: made)
                 one = by_signature(f"{module.__name__}.{name}", thing, after)

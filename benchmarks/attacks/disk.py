@@ -32,6 +32,11 @@ SQLITE_ERRORS = ("disk I/O error", "database or disk is full", "unable to open d
 connect = sqlite3.connect
 
 
+def mounted(*words: str) -> bool:
+    """Whether a call of ``mount`` works."""
+    return subprocess.run(["mount", *words], check=False, capture_output=True).returncode == 0
+
+
 class Disk:
     """A folder; where it is allowed, on a small disk of its own that only this process sees."""
 
@@ -41,14 +46,13 @@ class Disk:
         self.own = os.geteuid() == 0 and ctypes.CDLL(None).unshare(NEW_MOUNTS) == 0 and self._mount()
 
     def _mount(self) -> bool:
-        private = subprocess.run(["mount", "--make-rprivate", "/"], check=False, capture_output=True)
-        words = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "none", str(self.folder)]
-        return private.returncode == 0 and subprocess.run(words, check=False, capture_output=True).returncode == 0
+        return mounted("--make-rprivate", "/") and mounted(
+            "-t", "tmpfs", "-o", f"size={SIZE}", "none", str(self.folder)
+        )
 
     def read_only(self, wanted: bool) -> bool:
         """Make it read-only, or writable again; whether that worked."""
-        words = ["mount", "-o", f"remount,{'ro' if wanted else 'rw'}", str(self.folder)]
-        return self.own and subprocess.run(words, check=False, capture_output=True).returncode == 0
+        return self.own and mounted("-o", f"remount,{'ro' if wanted else 'rw'}", str(self.folder))
 
     def clear(self) -> None:
         """Remove everything."""
@@ -56,11 +60,10 @@ class Disk:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
-def run(store: Path | None, evaluate: Callable[[Any, Any], float] = share, ahead: int = 1) -> bestarm.RaceResult[Any]:
+def run(store: Path | None, evaluate: Callable[[Any, Any], float] = share) -> bestarm.RaceResult[Any]:
     """A small race, with long names of items so that it fills pages."""
     items = [f"{k} {'x' * 150}" for k in range(60)]
-    options: dict[str, Any] = {"items": items, "bounds": (0, 1), "rounds_in_flight": ahead, "progress": False}
-    return bestarm.race(evaluate, arms=ARMS, store=store, delta=1e-9, **options)
+    return bestarm.race(evaluate, arms=ARMS, items=items, bounds=(0, 1), store=store, delta=1e-9, progress=False)
 
 
 def number_of(item: Any) -> int:

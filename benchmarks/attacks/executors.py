@@ -6,7 +6,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ Note = Callable[[str], None]
 PATIENCE = 30.0
 CHUNK = 10
 ARMS = ["low", "mid", "high"]
-HARMLESS = ("inline", "unwilling", "late", "unwilling threads")
+HARMLESS = ("inline", "unwilling", "late")
 KINDS = (*HARMLESS, "submit raises", "submit breaks", "broken", "cancelled", "own exception", "wrong result", "no future", "never")  # fmt: skip
 # What an executor itself raises is passed on.
 ALLOWED: dict[str, type[BaseException]] = {"submit raises": RuntimeError, "no future": AttributeError}
@@ -58,7 +58,7 @@ class Strange(Inline):
     def __init__(self, kind: str, after: int, luck: random.Random) -> None:
         self.kind, self.after, self.luck = kind, after, luck
         self.calls = 0
-        if kind == "unwilling":
+        if kind == "unwilling" or (kind == "late" and luck.random() < 0.5):
             self.future = Unwilling
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -94,15 +94,6 @@ def completed(future: Future[Any], result: Any) -> None:
         future.set_result(result)
 
 
-class UnwillingThreads(ThreadPoolExecutor):
-    """Threads whose futures cannot be cancelled."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        inner, outer = super().submit(fn, *args, **kwargs), Unwilling()
-        inner.add_done_callback(lambda done: outer.set_result(done.result()))
-        return outer
-
-
 def prepare(folder: Path) -> Case:
     """Cases of one race each, on an executor that is strange."""
     warnings.simplefilter("ignore")
@@ -116,9 +107,8 @@ def prepare(folder: Path) -> Case:
         for file in folder.glob("race.sqlite*"):
             file.unlink()
         note(f"{kind} after {after} calls, {ahead} rounds in flight, {on_error}, {'stored' if store else 'not stored'}")
-        executor: Executor = UnwillingThreads(3) if kind == "unwilling threads" else Strange(kind, after, luck)
         try:
-            with executor:
+            with Strange(kind, after, luck) as executor:
                 result = run(executor, ahead, store, on_error)
         except Exception as error:
             if kind in HARMLESS:

@@ -1,6 +1,5 @@
 """What bestarm may answer to bad input: a documented error in one sentence, and nothing else."""
 
-import re
 import traceback
 import unicodedata
 from pathlib import Path
@@ -62,11 +61,3 @@ def _place(error: BaseException) -> str:
         return "outside"
     home = "bestarm" if frames[-1] is inside[-1] else Path(frames[-1].filename).name
     return f"{home} {Path(inside[-1].filename).name}:{inside[-1].name}"
-
-
-def pattern(text: str) -> str:
-    """A message without its particulars, so that the same fault is counted once."""
-    text = re.sub(r"(/[^\s:'\"]+)+|U\+[0-9A-F]+", "PATH", text)
-    text = re.sub(r"'[^']*'|\"[^\"]*\"", "'…'", text)
-    text = re.sub(r"0x[0-9a-f]+|[-+]?\d[\d_,.]*(e[-+]?\d+)?", "0", text)
-    return text[:160]

@@ -37,7 +37,7 @@ def prepare(folder: Path) -> Case:
 def killed(name: str, kills: int, luck: random.Random, folder: Path, note: Callable[[str], None]) -> str:
     """Kill a race so often, then let it end: as if nothing had happened, nothing lost, nothing run twice for nothing."""
     expected, seconds = uninterrupted(name)
-    done, attempt, after_begin = 0, 0, 0
+    done, attempt = 0, 0
     note(name)
     while True:
         run = Victim(name, folder / str(attempt))
@@ -48,7 +48,6 @@ def killed(name: str, kills: int, luck: random.Random, folder: Path, note: Calla
             begun_before, rows_before = run.counted("begin"), run.rows()
             finished = not strike(run, moment)
             done += not finished
-            after_begin += run.counted("begin") > begun_before
             check_start(run, rows_before, begun_before)
         attempt += 1
         rows, begun = run.rows(), run.counted("begin")

@@ -27,20 +27,9 @@ LONGEST = 1500  # characters of an error with the names of files and options in 
 command: Any = get_command(app)  # made once: that takes longer than most commands
 
 FUNCTION = """import random
-
-
-def score(arm, item):
-    return {"a": 0.2, "b": 0.5}.get(arm, 0.7) + random.Random(str(item)).uniform(-0.2, 0.2)
-
-
-def fails(arm, item):
-    raise RuntimeError("out of memory")
-
-
-def nothing(arm, item):
-    return None
-
-
+def score(arm, item): return {"a": 0.2, "b": 0.5}.get(arm, 0.7) + random.Random(str(item)).uniform(-0.2, 0.2)
+def fails(arm, item): raise RuntimeError("out of memory")
+def nothing(arm, item): return None
 number = 5
 """
 TABLES = ["table.csv", "pilot.tsv", "records.jsonl"]
@@ -151,20 +140,20 @@ def word(luck: random.Random) -> str:
 def make(folder: Path) -> None:
     """Ordinary files of a user, and three saved races."""
     luck = random.Random(1)  # noqa: S311 - no secrets here
-    rows = [f"q{k},{luck.random():.3f},{luck.random():.3f},{luck.random() + 0.3:.3f}" for k in range(30)]
-    long = [f"q{k},{arm},{luck.random():.3f},g{k // 3}" for k in range(12) for arm in "abc"]
+    rows = "".join(f"q{k},{luck.random():.3f},{luck.random():.3f},{luck.random() + 0.3:.3f}\n" for k in range(30))
+    long = "".join(f"q{k},{arm},{luck.random():.3f},g{k // 3}\n" for k in range(12) for arm in "abc")
     files = {
-        "table.csv": ["item,a,b,c", *rows],
-        "long.csv": ["task,model,score,group", *long],
-        "pilot.tsv": ["a\tb", *(f"{luck.random():.2f}\t{luck.random():.2f}" for _ in range(20))],
-        "records.jsonl": [f'{{"a": {k % 2}, "b": {k % 3}}}' for k in range(15)],
-        "items.txt": map(str, range(40)),
-        "functions.py": [FUNCTION],
-        "notes.log": ["everything that I measured"],
-        "page.html": ["<html></html>"],
+        "table.csv": f"item,a,b,c\n{rows}",
+        "long.csv": f"task,model,score,group\n{long}",
+        "pilot.tsv": "a\tb\n" + "".join(f"{luck.random():.2f}\t{luck.random():.2f}\n" for _ in range(20)),
+        "records.jsonl": "".join(f'{{"a": {k % 2}, "b": {k % 3}}}\n' for k in range(15)),
+        "items.txt": "".join(f"{k}\n" for k in range(40)),
+        "functions.py": FUNCTION,
+        "notes.log": "everything that I measured\n",
+        "page.html": "<html></html>",
     }
-    for name, lines in files.items():
-        (folder / name).write_text("\n".join(lines) + "\n")
+    for name, text in files.items():
+        (folder / name).write_text(text)
     (folder / "folder").mkdir()
     with closing(sqlite3.connect(folder / "data.db")) as other:
         other.execute("CREATE TABLE mine (x)")
