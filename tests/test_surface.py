@@ -261,9 +261,7 @@ def test_files_and_tables_that_are_easily_mistaken(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"got the text 'wide.csv': read a file with bestarm.read_table"):
         race_table("wide.csv")
     (tmp_path / "long.csv").write_text("task,model,score\nq,gpt,1\nr,gpt,0\n", encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=r"long.csv: row 1, column 'model' .*one row per score\? then name item_column"
-    ):
+    with pytest.raises(ValueError, match=r"long.csv: row 1, column 'model' .*one row per score"):
         bestarm.read_table(tmp_path / "long.csv")
     for first in (0, 1):
         rows = "\n".join(f"{k},{k % 2},1" for k in range(first, first + 10))
