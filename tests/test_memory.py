@@ -237,7 +237,6 @@ def _store(tmp_path: Path) -> Path:
         "UPDATE scores SET round = 'last' WHERE round = 12 AND arm = 2",
         "UPDATE rounds SET round = 100000000 WHERE round = 12",
         "UPDATE rounds SET round = 9000000000000000000 WHERE round = 12",
-        "INSERT INTO eliminations VALUES (7, 1, 0, 0.5, NULL)",
     ],
 )
 def test_numbers_in_a_file_that_no_race_has_written_are_refused(statement: str, store: Path) -> None:
