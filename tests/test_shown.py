@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestarm.text import RULES, Target, cut_short, in_ascii, sanitize, storable
+from bestarm.text import RULES, Target, cut_short, in_ascii, join_arm_names, sanitize, storable
 
 CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
 OFTEN = "\x00\x1b\x9b\n\t\r\u202e\u200d\u200d\ud800\U000e0041=+\u0301\u0301\u0301\u0301\ufe0f\U000e0100\u3164\u034féa "
@@ -131,3 +131,10 @@ def test_a_tab_before_a_formula_is_seen() -> None:
 
 def test_a_name_of_bytes_can_be_stored() -> None:
     assert [storable(text) for text in ("x\udcff", "é", "e")] == [r"x\udcff", "é", "e"]
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(1, "a"), (2, "a and b"), (5, "a, b, c, d and e"), (6, "a, b, c, d, e and 1 more")]
+)
+def test_five_names_fit_into_a_sentence(n: int, said: str) -> None:
+    assert join_arm_names(tuple("abcdefgh"[:n])) == said

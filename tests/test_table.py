@@ -525,3 +525,14 @@ def test_what_is_no_algorithm_or_no_flag_is_refused() -> None:
         race_table(GOOD, algorithm=PairwiseBAI)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="lower_is_better must be True or False, got 'no'"):
         race_table(GOOD, lower_is_better="no")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cells", [",1,2\n,3,4\n", "NA,1,2\nNA,3,4\n"])
+def test_a_first_column_without_a_score_is_an_arm(cells: str, tmp_path: Path) -> None:
+    """Empty cells are missing scores, and so is NA: an item is not called that."""
+    path = tmp_path / "scores.csv"
+    path.write_text("x,a,b\n" + cells, encoding="utf-8")
+    table = read_table(path)
+    assert (table.arms, table.items) == (("x", "a", "b"), ("1", "2"))
+    assert np.isnan(table.scores[:, 0]).all()
+    assert table.scores[:, -2:].tolist() == [[1.0, 2.0], [3.0, 4.0]]

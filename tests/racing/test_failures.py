@@ -461,3 +461,14 @@ def test_what_an_executor_loses_is_evaluated_once_more() -> None:
 def test_what_it_loses_again_is_a_failure() -> None:
     with Losing("mid", 2) as executor, pytest.raises(EvaluationError, match="not enough values to unpack"):
         small_race.run(items=range(50), executor=executor, rounds_in_flight=1)
+
+
+@pytest.mark.parametrize("bad", [[(0, 3), (0, 1)], [(2, 0), (1, 4)], [(3, 2), (1, 1), (1, 2)]])
+def test_of_several_failures_that_come_together_the_first_is_raised(bad: list[tuple[int, int]]) -> None:
+    rows = bounded_rows(0)
+    for place in bad:
+        rows[place] = math.nan
+    first = min(bad)
+    pool: Executor = Inline()
+    with pytest.raises(EvaluationError, match=re.escape(f"evaluate('{first[1]}', {first[0]})")):
+        run(reads(rows), range(5), iter(range(400)), bounds=(0, 1), executor=pool, rounds_in_flight=4)
