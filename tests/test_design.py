@@ -65,7 +65,7 @@ def called_by(work: Callable[[], Any]) -> list[str]:
         work()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return list(names)
 
 
