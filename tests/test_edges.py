@@ -16,8 +16,8 @@ from bestarm import EvaluationError, Race
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equicorrelated_arms
 from bestarm.checks import check_mapping
+from bestarm.racing import Record
 from bestarm.racing.interruption import Interruption
-from bestarm.record.record import Record, ScoreRow
 from bestarm.result.verdict import guarantee
 from bestarm.sources.items import item_text
 from bestarm.sources.tables import ScoreTable, score_table
@@ -127,7 +127,7 @@ def test_a_failure_that_is_told_as_one_keeps_its_words() -> None:
 
 
 def test_rows_of_a_record_leave_out_what_is_not_there_yet() -> None:
-    rows: list[ScoreRow] = [(1, 1, 0.5, None), (1, 2, None, "no")]
+    rows: list[tuple[int, int, float | None, str | None]] = [(1, 1, 0.5, None), (1, 2, None, "no")]
     assert list(Record.of_rows([(1, "x", 3)], rows, ahead=1).rows()) == rows
 
 

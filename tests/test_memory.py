@@ -13,7 +13,7 @@ from bestarm import Race, StoreError, load_result
 from bestarm.algorithms import EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, Wins
 from bestarm.comparisons.wealth import WealthEvidence
-from bestarm.record.record import Record
+from bestarm.racing import Record
 
 K = 60
 

@@ -9,7 +9,7 @@ import pytest
 
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, StudentMixture, Wins
-from bestarm.record.settings import decode, encode
+from bestarm.racing import RaceSettings
 from one_wealth import Array
 from statistics_helpers import binomial_p_value
 
@@ -220,8 +220,10 @@ def test_a_race_tells_it_bounds_and_pool() -> None:
 def test_settings_are_values() -> None:
     wins = Wins((0, 2), pool=9, bets=[0.5, 0.25], weights=[3, 1], reserve=0.25)
     assert repr(wins) == "Wins((0.0, 2.0), pool=9, bets=(0.5, 0.25), weights=(0.75, 0.25), reserve=0.25)"
-    assert decode(encode(wins)) == wins
-    assert decode(encode(Wins())) == Wins()
+    for one in (wins, Wins()):
+        rule = PairwiseBAI(0.05, comparison=one)
+        settings = RaceSettings(algorithm=rule, items="seeds", n_items=None, items_digest=None, arms_digest="")
+        assert RaceSettings.from_plain(settings.to_plain()) == settings
     assert len({wins, Wins((0, 2), pool=9, bets=(0.5, 0.25), weights=(0.75, 0.25), reserve=0.25)}) == 1
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from bestarm import StoreError, load_result
-from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
-from bestarm.algorithms.elimination import EliminationGame
+from bestarm.algorithms import Algorithm, ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, LeaderBetting
 from bestarm.record.store import MOST_STEPS, check_cost
 from conftest import Cli
