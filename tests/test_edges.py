@@ -19,8 +19,6 @@ from bestarm.checks import check_mapping
 from bestarm.racing import Record
 from bestarm.racing.interruption import Interruption
 from bestarm.result.verdict import guarantee
-from bestarm.sources.items import item_text
-from bestarm.sources.tables import ScoreTable, score_table
 from bestarm.testing import ConformanceError
 from bestarm.testing.games import Trial, every_query_counts_once
 from conftest import Cli
@@ -77,18 +75,6 @@ def test_scores_are_told_as_a_mapping() -> None:
         check_mapping("scores", "x" * 500, "arms to scores")
 
 
-def test_a_table_must_fit_its_names() -> None:
-    with pytest.raises(ValueError, match=r"^scores must have one row per item .* got \(3, 2\) for 2 items and 2 arms$"):
-        ScoreTable(("a", "b"), ("1", "2"), np.zeros((3, 2)))
-
-
-def test_a_table_that_has_names_takes_no_others() -> None:
-    table = ScoreTable(("a", "b"), ("1", "2"), np.eye(2))
-    assert score_table(table) is table
-    with pytest.raises(ValueError, match=r"^arms must be left out: this table already has column names$"):
-        score_table(table, ["x", "y"])
-
-
 def test_the_last_candidate_of_an_open_game_is_not_disqualified() -> None:
     class Stubborn(Game):
         """One candidate is left, and it plays on."""
@@ -107,17 +93,6 @@ def test_the_last_candidate_of_an_open_game_is_not_disqualified() -> None:
 
 
 # --- items, failures, records ----------------------------------------------------------------------------------------
-
-
-class Thing:
-    """An item that JSON does not know, and whose text holds its address."""
-
-
-def test_an_item_that_json_does_not_know_has_the_same_text_in_every_run() -> None:
-    texts = {item_text(Thing()) for _ in range(3)}
-    assert len(texts) == 1
-    assert "0x" not in texts.pop()
-    assert item_text({"b": 1, "a": [2]}) == '{"a": [2], "b": 1}'
 
 
 def test_a_failure_that_is_told_as_one_keeps_its_words() -> None:

@@ -50,9 +50,10 @@ def check_share(name: str, value: float) -> None:
 
 def check_delta(delta: float) -> None:
     """Refuse a delta that is not between 0 and 1, with a hint if a comparison was given in its place."""
-    hint = " (a comparison is given by name, as comparison=...)" if hasattr(delta, "evidence") else ""
-    if not (is_real(delta) and 0.0 < delta < 1.0):
-        raise ParameterError("delta", f"must lie strictly between 0 and 1, got {short_repr(delta)}{hint}", delta)
+    if hasattr(delta, "evidence"):
+        problem = f"must be a number, got {short_repr(delta)}: a comparison is given by name"
+        raise ParameterError("delta", problem, delta)
+    check_open_unit("delta", delta)
 
 
 def check_positive(name: str, value: float) -> None:

@@ -21,7 +21,6 @@ LONGEST_CELL = 2**31 - 1
 MOST_BYTES = 2**28  # of Parquet that is unpacked; for large files, ten times their size
 PER_BYTE = 10
 LONGEST_REASON = 300  # characters of what Arrow says
-NESTED_ROWS = 16  # of lists and records, read at a time: no size of theirs is known before
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
 LONG = " (one row per score? then name the columns of items, arms and scores)"
@@ -242,78 +241,40 @@ def _read_parquet(path: Path) -> Columns:
     check_is_file(path)
     try:
         with parquet.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            most = _check_sizes(file.metadata, path.stat().st_size)
-        _check_names(schema.names, path)
-        texts = [field.name for field in schema if _is_text(field.type)]
-        with parquet.ParquetFile(path, read_dictionary=texts) as file:
-            columns = {field.name: _column(file, field, most) for field in schema}
+            _check_names(file.schema_arrow.names, path)
+            _check_sizes(file.metadata, path.stat().st_size)
+            table = file.read()
+        table.validate(full=True)  # a damaged file may point to texts that there are not
+        columns = {name: _plain_column(table.column(name)) for name in table.column_names}
     except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
         why = cut_short(" ".join(str(error).split()), LONGEST_REASON)
         raise ValueError(f"{file_name(path)} cannot be read as Parquet: {why}") from error
-    index = _index_of_pandas(schema.metadata or {}, columns)
+    index = _index_of_pandas(table.schema.metadata or {}, columns)
     return columns if index is None else {"": columns.pop(index)} | columns
 
 
-def _check_sizes(metadata: Any, n_bytes: int) -> int:
-    """Refuse a file that would be far larger when unpacked; how many characters a column may have."""
+def _check_sizes(metadata: Any, n_bytes: int) -> None:
+    """Refuse a file that would be far larger when unpacked."""
     check_size(metadata.num_rows, metadata.num_columns, n_bytes, "bytes")
-    unpacked = sum(
-        group.column(k).total_uncompressed_size
-        for group in map(metadata.row_group, range(metadata.num_row_groups))
-        for k in range(metadata.num_columns)
-    )
-    most = max(MOST_BYTES, PER_BYTE * n_bytes)
-    if unpacked > most:
+    unpacked = sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
+    if unpacked > max(MOST_BYTES, PER_BYTE * n_bytes):
         raise ValueError(
             f"its {n_bytes:,} bytes would be {unpacked:,} when unpacked, but at most {MOST_BYTES:,} are read, or "
             f"{PER_BYTE} times the size of the file if that is more"
         )
-    return most
 
 
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    checks = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    return any(check(kind) for check in checks)
-
-
-def _column(file: Any, field: Any, most: int) -> Any:
+def _plain_column(column: Any) -> Any:
     """A column of numbers or flags as it is, of anything else as a list."""
     from pyarrow import types
 
-    if types.is_nested(field.type):
-        batches = file.iter_batches(NESTED_ROWS, columns=[field.name])
-        return _limited((str(cell) for batch in batches for cell in batch.column(0).to_pylist()), field.name, most)
-    column = file.read(columns=[field.name]).column(0)
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type):
         return column
-    if types.is_dictionary(column.type):
-        return _limited((cell for chunk in column.chunks for cell in _looked_up(chunk)), field.name, most)
     try:
-        return column.to_pylist()
+        cells = column.to_pylist()
     except (ValueError, OverflowError):  # times that Python has no object for
-        return column.cast("string").to_pylist()
-
-
-def _looked_up(chunk: Any) -> Iterator[Any]:
-    """The cells of a column that holds each text once, and where it belongs: no copy is made of any."""
-    chunk.validate(full=True)  # a damaged file may point to texts that there are not
-    words = chunk.dictionary.to_pylist()
-    texts = [word.decode("utf-8", "backslashreplace") if isinstance(word, bytes) else word for word in words]
-    return (None if place is None else texts[place] for place in chunk.indices.to_pylist())
-
-
-def _limited(cells: Iterator[Any], name: str, most: int) -> list[Any]:
-    """The cells, refused once their texts are too long together: each may be in the file once for many rows."""
-    kept, size = [], 0
-    for cell in cells:
-        size += len(cell) if isinstance(cell, str) else 0
-        if size > most:
-            raise ValueError(f"column {short(name)!r} holds more than {most:,} characters")
-        kept.append(cell)
-    return kept
+        cells = column.cast("string").to_pylist()
+    return [cell.decode("utf-8", "backslashreplace") if isinstance(cell, bytes) else cell for cell in cells]
 
 
 def _index_of_pandas(metadata: dict[bytes, bytes], columns: Columns) -> str | None:

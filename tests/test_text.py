@@ -1,4 +1,4 @@
-"""Every output, with names and failures that try to steer a terminal or a page: none of them gets through.
+"""Texts from outside: made safe before they are shown, and every output with names that try to steer a terminal.
 
 A new output is one more entry of `OUTPUTS`: a function that returns all it shows.
 """
@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import unicodedata
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -16,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -23,8 +26,181 @@ import bestarm
 from bestarm.cli import app
 from bestarm.result.live import Standing, picture
 from bestarm.result.shape import Shape, shape_warning
-from bestarm.text import name_of
-from test_shown import STEER
+from bestarm.text import (
+    LONGEST_DESCRIPTION,
+    RULES,
+    Target,
+    cut_short,
+    in_ascii,
+    join_arm_names,
+    name_of,
+    sanitize,
+    short_repr,
+    storable,
+)
+
+CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
+OFTEN = "\x00\x1b\x9b\n\t\r\u202e\u200d\u200d\ud800\U000e0041=+\u0301\u0301\u0301\u0301\ufe0f\U000e0100\u3164\u034féa "
+TEXTS = st.text(st.characters() | st.sampled_from(OFTEN), max_size=60)
+LETTERS = "".join(map(chr, range(0x110000)))
+JOINERS = {"\u200c", "\u200d"}
+
+
+UNSEEN = re.compile("(HANGUL|KHITAN).* FILLER|PATTERN BLANK|GRAPHEME JOINER|VOWEL INHERENT|NULL NOTEHEAD")
+
+
+def steers(letter: str) -> bool:
+    """By its category or its name, whether a character controls, hides or turns text, is not seen, or is none."""
+    if UNSEEN.search(unicodedata.name(letter, "")):
+        return True
+    no_letter = ord(letter) & 0xFFFE == 0xFFFE and ord(letter) < 0x10000
+    return no_letter or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+STEER = {letter for letter in LETTERS if steers(letter)} - JOINERS
+
+
+def test_all_characters_that_steer_are_known_and_letters_are_left() -> None:
+    known = {letter for letter in LETTERS if sanitize(f"é{letter}", "name") != f"é{letter}"}
+    assert known >= STEER
+    assert {unicodedata.category(letter) for letter in known - STEER} <= {
+        "Cn",
+        "Co",
+    }  # unassigned, private use
+
+
+# A heart in colour, a key, an eye in a bubble, the variant of a Chinese letter, blanks of French and Japanese, accents.
+MORE_LETTERS = [
+    "❤\ufe0f",
+    "1\ufe0f\u20e3",
+    "👁\ufe0f\u200d🗨\ufe0f",
+    "葛\U000e0100",
+    "5\xa0€ 名\u3000前",
+    "e" + "\u0301" * 8,
+]
+
+
+@pytest.mark.parametrize(
+    "text", ["a  b", "héllo", "長い名前", "👩\u200d👩\u200d👧", "می\u200cخواهم", "क्\u200dष", *MORE_LETTERS]
+)
+def test_letters_of_all_languages_stay(text: str) -> None:
+    assert {sanitize(text, target) for target in RULES} == {text}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("\x1b]52;c;ZQ==\x07", r"\x1b]52;c;ZQ==\x07"),
+        ("a\x00b\x7f\x9b2J", r"a\x00b\x7f\x9b2J"),
+        ("two\nlines\r\n\tand a tab", r"two\nlines\r\n\tand a tab"),
+        ("\u202eevil\u2066\u200e\ufeff\u2028", r"\u202eevil\u2066\u200e\ufeff\u2028"),
+        ("\udcff\U000e0041", r"\udcff\U000e0041"),
+        ("a\u3164\u115f\u2800\xadb\u034f\uffa0", r"a\u3164\u115f\u2800\xadb\u034f\uffa0"),
+        ("\u200da\u200d é\u200d\u200d", "\\u200da\\u200d é\u200d\\u200d"),
+        ("\u3164\u200d\ue000", r"\u3164\u200d\ue000"),
+    ],
+)
+def test_what_steers_becomes_visible(text: str, name: str) -> None:
+    assert sanitize(text, "name") == name
+
+
+def test_lines_of_a_message_stay_lines() -> None:
+    assert sanitize("one\r\n\ttwo\nthree\rx", "message") == "one\n    two\nthree\\rx"
+
+
+@given(TEXTS, st.sampled_from(list(RULES)))
+def test_what_was_shown_is_harmless_and_stays(text: str, target: Target) -> None:
+    once = sanitize(text, target)
+    assert sanitize(once, target) == once
+    assert set(once) & STEER <= {"\n"}
+    assert RULES[target].lines or "\n" not in once
+    once.encode()
+
+
+@pytest.mark.parametrize("target", CUT)
+@pytest.mark.parametrize("letter", ["n", "\x1b", "\U000e0041", "長"])
+def test_long_texts_lose_their_middle_and_are_told_apart(letter: str, target: Target) -> None:
+    long = [letter * 50_000, letter * 50_001, letter * 25_000 + "x" + letter * 24_999]
+    cut = [sanitize(text, target) for text in long]
+    assert len(set(cut)) == 3
+    assert all(len(text) <= (RULES[target].longest or 0) for text in cut)
+    assert "[50,000 characters, " in cut[0]
+    assert [sanitize(text, target) for text in cut] == cut
+    limit = RULES[target].longest or 0
+    assert sanitize("n" * limit, target) == "n" * limit
+
+
+def test_a_text_is_cut_short_after_its_escapes() -> None:
+    assert cut_short("a" * 80, 80) == "a" * 80
+    assert cut_short("a" * 81, 80) == "a" * 79 + "…"
+    assert cut_short("\x1b" * 30, 80) == (r"\x1b" * 20)[:79] + "…"
+
+
+@given(st.dictionaries(TEXTS, TEXTS, max_size=3) | st.lists(TEXTS, max_size=3))
+def test_a_document_in_json_stays_the_same(value: object) -> None:
+    document = sanitize(json.dumps(value, indent=1, ensure_ascii=False), "json")
+    assert json.loads(document) == json.loads(in_ascii(document)) == value
+    assert in_ascii(document).isascii()
+    assert set(document) & STEER <= {"\n"}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", "＝1+1", "=cmd|' /C calc'!A0", "-"])
+def test_a_cell_is_no_formula(text: str) -> None:
+    assert sanitize(text, "csv") == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-1.5", "+2", "1e-3", "-inf", "plain", "a=b", "", "\\t=1"])
+def test_numbers_and_other_texts_stay_as_they_are_in_a_cell(text: str) -> None:
+    assert sanitize(text, "csv") == text
+
+
+def test_a_tab_before_a_formula_is_seen() -> None:
+    assert sanitize("\t=1+1", "csv") == r"\t=1+1"
+
+
+def test_a_name_of_bytes_can_be_stored() -> None:
+    assert [storable(text) for text in ("x\udcff", "é", "e")] == [r"x\udcff", "é", "e"]
+
+
+@pytest.mark.parametrize(
+    ("n", "words"), [(1, "a"), (2, "a and b"), (5, "a, b, c, d and e"), (6, "a, b, c, d, e and 1 more")]
+)
+def test_five_names_fit_into_a_sentence(n: int, words: str) -> None:
+    assert join_arm_names(tuple("abcdefgh"[:n])) == words
+
+
+# --- values in messages ----------------------------------------------------------------------------------------------
+
+
+class Mute:
+    """An object that cannot say what it is."""
+
+    def __repr__(self) -> str:
+        raise OSError
+
+
+def _nested() -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(20_000):
+        inner = [inner]
+    return inner
+
+
+VALUES = [Mute(), [Mute()], 10**5000, [10**5000], np.eye(3), "a" * 5000, "a\nb\x1b", _nested()]
+
+
+@pytest.mark.parametrize("place", range(len(VALUES)))
+def test_a_value_is_described_in_one_short_line(place: int) -> None:
+    text = short_repr(VALUES[place])
+    assert 0 < len(text) <= LONGEST_DESCRIPTION
+    assert text.isprintable()
+
+
+def test_an_array_is_described_without_its_line_ends() -> None:
+    assert short_repr(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
+
+
+# --- all outputs ------------------------------------------------------------------------------------------------------
 
 NAMES = [
     "\x1b]52;c;ZXZpbA==\x07clipboard",

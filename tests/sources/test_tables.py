@@ -1,10 +1,10 @@
-"""Races on recorded scores: the same as a race on the same scores, from arrays, frames and files of every kind."""
+"""Races on recorded scores: as a race on the same scores would be, from arrays and frames of every kind."""
 
-import json
+import datetime
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pyarrow import parquet
 
 import bestarm
-from bestarm import RaceResult, ScoreTable, race_table, read_table
+from bestarm import RaceResult, ScoreTable, race_table
 from bestarm.algorithms import LUCB, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, EmpiricalBernstein, LeaderBetting, Portfolio, StudentMixture
 from bestarm.sources.tables import score_table
@@ -218,9 +219,9 @@ def test_missing_cells_are_refused_with_their_number_and_the_two_ways_out() -> N
         f"{row + 1}, column {NAMES[column]!r})"
     )
     options: list[dict[str, Any]] = [{}, {"bounds": (0, 1)}, {"comparison": StudentMixture()}]
-    for given in options:
+    for chosen in options:
         with pytest.raises(ValueError, match=re.escape(message)):
-            race_table(scores, arms=NAMES, **given)
+            race_table(scores, arms=NAMES, **chosen)
 
 
 @pytest.mark.parametrize(
@@ -274,177 +275,7 @@ def test_over_random_orders_of_one_table_the_best_column_is_seldom_dropped(case:
     assert sum(result.n_rounds < n for result in results) > games / 4  # many ended before they had seen everything
 
 
-# --- files -----------------------------------------------------------------------------------------------------------
-
-ARMS, ITEMS = ("a", "b, c"), ('say "x"', "two\nlines", "ü")
-SCORES: list[list[float | None]] = [[1.0, -0.5], [2e3, None], [None, 4.0]]
-
-
-def shown(table: ScoreTable) -> tuple[Any, ...]:
-    return table.arms, table.items, [[None if np.isnan(cell) else cell for cell in row] for row in table.scores]
-
-
-def write(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
-def records(long: bool) -> list[dict[str, Any]]:
-    if not long:
-        return [{"item": item} | dict(zip(ARMS, row, strict=True)) for item, row in zip(ITEMS, SCORES, strict=True)]
-    cells = [(item, arm, SCORES[i][k]) for i, item in enumerate(ITEMS) for k, arm in enumerate(ARMS)]
-    kept = [cells[k] for k in (0, 2, 4, 5, 3, 1)]  # another order, the same first appearances
-    return [{"extra": k, "score": score, "arm": arm, "item": item} for k, (item, arm, score) in enumerate(kept)]
-
-
-@pytest.mark.parametrize("long", [False, True])
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "T.CSV", "t.jsonl", "t.ndjson", "t.parquet"])
-def test_the_same_table_is_read_from_every_format(tmp_path: Path, name: str, long: bool) -> None:
-    path = tmp_path / name
-    if name.endswith("parquet"):
-        parquet.write_table(pa.Table.from_pylist(records(long)), path)
-    elif name.endswith(("jsonl", "ndjson")):
-        path.write_text("\n\n".join(json.dumps(record) for record in records(long)) + "\n", encoding="utf-8")
-    else:
-        separator = "\t" if name.endswith("tsv") else ","
-        pd.DataFrame(records(long)).to_csv(path, sep=separator, index=False, lineterminator="\r\n")
-    columns = {f"{name}_column": name for name in ("item", "arm", "score")} if long else {}
-    assert shown(read_table(str(path), **columns)) == (ARMS, ITEMS, SCORES)
-
-
-def test_a_file_is_raced_as_the_array_in_it(tmp_path: Path) -> None:
-    scores = made(8)
-    pd.DataFrame(scores, columns=pd.Index(NAMES)).to_csv(tmp_path / "scores.csv")  # with an index, which has no name
-    table = read_table(tmp_path / "scores.csv")
-    assert (table.arms, table.items) == (tuple(NAMES), tuple(map(str, range(300))))
-    assert_same(race_table(table), in_own_range(raced(scores, list(table.items), bounds=(0.125, 0.875))))
-
-
-@pytest.mark.parametrize(
-    ("text", "item", "expected"),
-    [
-        ("a,b\n1,2\n3,4\n", None, (("a", "b"), ("1", "2"), [[1, 2], [3, 4]])),
-        ("a,b\n7,2\n7,4\n", "a", None),
-        ("a,n,b\n1,7,2\n3,8,4\n", "n", (("a", "b"), ("7", "8"), [[1, 2], [3, 4]])),
-        *((f"{head},a,b\n7,1,2\n8,3,4\n", None, (("a", "b"), ("7", "8"), [[1, 2], [3, 4]])) for head in ("", " ID ")),
-        *((f"{head},a,b\n7,1,2\n", None, (("a", "b"), ("7",), [[1, 2]])) for head in ("item", "Items", "index")),
-        ("instance,a,b\n7,1,2\n", None, (("a", "b"), ("7",), [[1, 2]])),
-        ("instance,a,b\n7,1,2\n", "a", (("instance", "b"), ("1",), [[7, 2]])),
-        ("prompt,a,b\nhello,1,2\n,3,4\n", None, (("a", "b"), ("hello", ""), [[1, 2], [3, 4]])),
-        ("\ufeffitem,a,b\n7,1,2\n", None, (("a", "b"), ("7",), [[1, 2]])),
-        ('\n"a","b ""x"""\n\n"1"," 2 "\n\n', None, (("a", 'b "x"'), ("1",), [[1, 2]])),
-        ("a,b\n1,\nNA,2\n N/A ,null\nNone,nan\nNaN,3", None, (("a", "b"), tuple("12345"), None)),
-    ],
-)
-def test_items_and_cells_of_delimited_files(tmp_path: Path, text: str, item: str | None, expected: Any) -> None:
-    for name, content in (("t.csv", text), ("t.tsv", text.replace(",", "\t"))):
-        path = write(tmp_path, name, content)
-        if expected is None:
-            with pytest.raises(ValueError, match="there must be at least two arms to compare, got 1"):
-                read_table(path, item_column=item)
-            continue
-        arms, items, scores = expected
-        missing = [[1.0, None], [None, 2.0], [None, None], [None, None], [None, 3.0]]
-        assert shown(read_table(path, item_column=item)) == (arms, items, missing if scores is None else scores)
-
-
-def test_json_lines_may_lack_cells_have_flags_and_a_byte_order_mark(tmp_path: Path) -> None:
-    text = '{"a": true, "b": 2}\n \n{"c": "3", "b": null}\r\n{"c": NaN, "a": false, "b": "NA"}'
-    expected = (("a", "b", "c"), ("1", "2", "3"), [[1, 2, None], [None, None, 3], [0, None, None]])
-    assert shown(read_table(write(tmp_path, "t.jsonl", text))) == expected
-    assert shown(read_table(write(tmp_path, "t.jsonl", "\ufeff" + text))) == expected
-
-
-@pytest.mark.parametrize("index", [[5, 1, 9], ["q5", "q1", "q9"]])
-@pytest.mark.parametrize("name", [None, "item"])
-def test_the_index_of_a_pandas_frame_in_parquet_is_no_arm(tmp_path: Path, index: list[Any], name: str | None) -> None:
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0]}, index=pd.Index(index, name=name))
-    frame.to_parquet(tmp_path / "t.parquet")
-    expected = (("a", "b"), tuple(map(str, index)), [[1, 2], [2, 3], [3, 4]])
-    assert shown(read_table(tmp_path / "t.parquet")) == expected
-
-
 # --- bad input -------------------------------------------------------------------------------------------------------
-
-LONG = {"item_column": "i", "arm_column": "m", "score_column": "s"}
-BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
-    "text": (
-        "t.csv",
-        "a,b\n1,2\n\n3,high\n",
-        {},
-        "row 2, column 'b' must be a number, or empty if missing, got 'high'",
-    ),
-    "text in the first column": (
-        "t.tsv",
-        "a\tb\n1\t2\nx\t3\n",
-        {},
-        "row 2, column 'a' must be a number, or empty if missing, got 'x'",
-    ),
-    "decimal comma": (
-        "t.csv",
-        'a,b\n1,"0,5"\n',
-        {},
-        "row 1, column 'b' must be a number, or empty if missing, got '0,5'",
-    ),
-    "text in JSON": ("t.jsonl", '{"a": 1, "b": 2}\n{"a": 1, "b": "x"}', {}, "row 2, column 'b' must be a number"),
-    "lists in JSON": ("t.jsonl", '{"i": "q", "a": [1, 2], "b": [3, 4]}', {}, "row 1, column 'a' must be a number"),
-    "huge integer": ("t.jsonl", f'{{"a": 2, "b": 1{"0" * 400}}}', {}, "row 1"),
-    "long cell": ("t.csv", f"item,a,b\n{'x' * 140_000},1,2\nq,3,\u00fc\n", {}, "row 2, column 'b' must be a number"),
-    "text in a long table": (
-        "t.csv",
-        "i,m,s\nq,a,1\nq,b,x\n",
-        LONG,
-        "row 2, column 's' must be a number, or empty if missing, got 'x'",
-    ),
-    "one column": ("t.csv", "a\n1\n2\n", {}, "there must be at least two arms to compare, got 1"),
-    "one arm, long": ("t.csv", "i,m,s\nq,a,1\nr,a,1\n", LONG, "there must be at least two arms to compare, got 1"),
-    "no name": ("t.csv", "a,b, \n1,2,3\n", {}, "every arm must have a name, but arm 2 is ' '"),
-    "no rows": ("t.csv", "a,b\n\n", {}, "t.csv has no rows: there must be one for each item"),
-    "no rows, long": ("t.csv", "i,m,s\n", LONG, "t.csv has no rows: there must be one for each score"),
-    "no objects": ("t.jsonl", "\n", {}, "t.jsonl has no rows: there must be one for each item"),
-    "empty": ("t.csv", "", {}, "t.csv is empty: its first line must name the columns"),
-    "same columns": ("t.csv", "a,b,a\n1,2,3\n", {}, "must have different names, but 'a' appears more than once"),
-    "same score": ("t.csv", "i,m,s\nq,a,1\nq,b,2\nq,a,1\n", LONG, "row 3 repeats the score of arm 'a' on item 'q'"),
-    "short row": ("t.csv", "a,b\n1,2\n\n3\n", {}, "row 2 of "),
-    "long row": ("t.csv", "a,b\n1,2,3\n", {}, "t.csv has 3 cells, but there are 2 columns"),
-    "infinite": ("t.csv", "item,a,b\nq,1,2\nr,3,-inf\n", {}, "must be finite, got -inf in row 2 (r), column 'b'"),
-    "infinite in JSON": ("t.jsonl", '{"a": 1, "b": Infinity}', {}, "must be finite, got inf in row 1 (1), column 'b'"),
-    "ending": ("t.txt", "a,b\n1,2\n", {}, "t.txt must end in one of .csv, .tsv, .jsonl, .ndjson, .parquet, so that"),
-    "item column": ("t.csv", "a,b\n1,2\n", {"item_column": "x"}, "t.csv has no column 'x': its columns are a, b"),
-    "arm column": ("t.csv", "i,m,s\nq,a,1\n", LONG | {"arm_column": "x"}, "no column 'x': its columns are i, m, s"),
-    "score column": ("t.csv", "i,m,s\nq,a,1\n", LONG | {"score_column": "x"}, "no column 'x': its columns are i, m, s"),
-    "no item": ("t.csv", "i,m,s\nq,a,1\n", {"arm_column": "m", "score_column": "s"}, "the names of all its columns"),
-    "no arm": ("t.csv", "i,m,s\nq,a,1\n", {"item_column": "i", "score_column": "s"}, "the names of all its columns"),
-    "no score": ("t.csv", "i,m,s\nq,a,1\n", {"item_column": "i", "arm_column": "m"}, "the names of all its columns"),
-    "no JSON": ("t.jsonl", '{"a": 1, "b": 2}\n\n{"a": 1,\n', {}, "line 3 of "),
-    "no object": ("t.jsonl", "[1, 2]\n", {}, "t.jsonl must be a JSON object, one entry per column, got '[1, 2]'"),
-    "no Parquet": ("t.parquet", "a,b\n1,2\n", {}, "t.parquet"),
-    "no text": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), {}, "t.csv"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_bad_files_are_refused_with_the_place(case: str, tmp_path: Path) -> None:
-    name, text, columns, message = BAD_FILES[case]
-    with pytest.raises(ValueError, match=re.escape(message)):
-        read_table(write(tmp_path, name, text), **columns)
-
-
-def test_missing_files_folders_and_repeated_columns_of_parquet_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"there is no file .*absent\.csv"):
-        read_table(tmp_path / "absent.csv")
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ValueError, match=r"folder\.csv is a folder: give the path of a file"):
-        read_table(tmp_path / "folder.csv")
-    twice = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
-    parquet.write_table(twice, tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="'a' appears more than once"):
-        read_table(tmp_path / "t.parquet")
-    parquet.write_table(pa.table({"a": [1.0, 2.0], "b": ["1", "x"]}), tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="row 2, column 'b' must be a number, or empty if missing, got 'x'"):
-        read_table(tmp_path / "t.parquet")
-
 
 GOOD = [[0.0, 1.0], [1.0, 0.5]]
 SHIFTED = [[np.nan, 1.0], [0.5, 0.5], [0.5, 7.0]]
@@ -527,12 +358,115 @@ def test_what_is_no_algorithm_or_no_flag_is_refused() -> None:
         race_table(GOOD, lower_is_better="no")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("cells", [",1,2\n,3,4\n", "NA,1,2\nNA,3,4\n"])
-def test_a_first_column_without_a_score_is_an_arm(cells: str, tmp_path: Path) -> None:
-    """Empty cells are missing scores, and so is NA: an item is not called that."""
-    path = tmp_path / "scores.csv"
-    path.write_text("x,a,b\n" + cells, encoding="utf-8")
-    table = read_table(path)
-    assert (table.arms, table.items) == (("x", "a", "b"), ("1", "2"))
-    assert np.isnan(table.scores[:, 0]).all()
-    assert table.scores[:, -2:].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+TIMES = "column 'c' holds dates or times, which are no scores: leave them out, or give numbers"
+NO_NUMBER = "row 1, column 'c' must be a number, or empty if missing, got "
+DAYS = pd.Series(pd.date_range("2020", periods=2))
+COLUMNS: dict[str, tuple[Any, str]] = {
+    "dates": (DAYS, TIMES),
+    "dates with a zone": (DAYS.dt.tz_localize("UTC"), TIMES),
+    "durations": (DAYS - DAYS[0], TIMES),
+    "dates of polars": (pl.Series([datetime.date(2020, 1, 1)] * 2), TIMES),
+    "dates of Arrow": (pa.chunked_array([pa.array([datetime.date(2020, 1, 1)] * 2)]), TIMES),
+    "dates in a list": ([datetime.date(2020, 1, 1)] * 2, TIMES),
+    "dates of NumPy in a list": ([np.datetime64("2020"), np.datetime64("2021")], TIMES),
+    "complex": (np.array([1j, 2]), "column 'c' holds complex numbers, which are no scores"),
+    "complex in a list": ([np.complex128(1j), 2], NO_NUMBER),
+    "huge integer": ([10**5000, 1], NO_NUMBER + "a number of more than 100 digits"),
+    "lists": ([[1], [2]], NO_NUMBER),
+    "arrays": ([np.array([1.0]), 2.0], NO_NUMBER),
+    "a matrix": (np.eye(2), "column 'c' must hold one score for each row, got shape (2, 2)"),
+    "a text": ("12", "column 'c' must hold one score for each row, got '12'"),
+    "a number": (12, "column 'c' must hold one score for each row, got 12"),
+    "a set": ({1, 2}, "column 'c' must hold one score for each row"),
+    "periods": (pd.Series(pd.period_range("2020", periods=2, freq="D")), NO_NUMBER),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_columns_that_are_no_scores(case: str) -> None:
+    column, message = COLUMNS[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=re.escape(message)) as refused:
+            race_table({"a": [1.0, 2.0], "b": [2.0, 3.0], "c": column})
+    one_sentence(refused.value)
+
+
+def test_masked_columns_and_sparse_categories_of_pandas() -> None:
+    masked = np.ma.masked_equal(np.array([1.0, 9.0]), 9.0)
+    frame = {
+        "masked": masked,
+        "sparse": pd.Series(pd.arrays.SparseArray([0.0, 3.0])),
+        "category": pd.Series([1, 2]).astype("category"),
+        "Arrow": pd.Series([1.0, None], dtype="double[pyarrow]"),
+        "no words": pa.chunked_array([pa.array([None, None], pa.dictionary(pa.int8(), pa.string()))]),
+    }
+    expected = [[1, 0, 1, 1, np.nan], [np.nan, 3, 2, np.nan, np.nan]]
+    np.testing.assert_array_equal(score_table(frame).scores, expected)
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    with pytest.raises(TypeError, match=r"got a LazyFrame: call its collect"):
+        race_table(pl.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.4]}).lazy())
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((2, 2), dtype="M8[s]"), "the table holds dates or times, which are no scores"),
+        ([[np.datetime64("2020"), np.datetime64("2021")]] * 2, "the table holds dates or times"),
+        (np.array([[1j, 2], [1, 2]]), "the table holds complex numbers"),
+        ([[1, 10**400], [1, 2]], "row 1, column '1' must be a number"),
+        ([["1", "1_0"], ["1", "2"]], "row 1, column '1' must be a number, or empty if missing, got '1_0'"),
+        (b"12", "the scores must be a table with one row per item"),
+        (None, "the scores must be a table with one row per item"),
+    ],
+    ids=str,
+)
+def test_arrays_that_are_no_scores(array: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        race_table(array)
+
+
+def test_a_score_table_of_dates_is_refused() -> None:
+    with pytest.raises(ValueError, match="scores hold dates or times, which are no scores"):
+        ScoreTable(("a", "b"), ("q",), np.zeros((1, 2), dtype="M8[s]"))
+
+
+def one_sentence(error: BaseException) -> str:
+    """The message, which is short and in one line."""
+    message = str(error)
+    assert 0 < len(message) < 700, message[:700]
+    assert "\n" not in message.strip()
+    return message
+
+
+OBJECTS: Any = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.floats(), st.integers(), st.text(max_size=5), st.dates(), st.complex_numbers()
+    ),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(columns=st.lists(st.lists(OBJECTS, min_size=2, max_size=2), min_size=2, max_size=3))
+def test_any_objects_are_scores_or_refused(columns: list[list[Any]]) -> None:
+    for frame in (dict(zip("abc", columns, strict=False)), columns):
+        try:
+            assert np.isfinite(score_table(frame).scores[~np.isnan(score_table(frame).scores)]).all()
+        except ValueError as error:
+            one_sentence(error)
+
+
+def test_a_table_must_fit_its_names() -> None:
+    with pytest.raises(ValueError, match=r"^scores must have one row per item .* got \(3, 2\) for 2 items and 2 arms$"):
+        ScoreTable(("a", "b"), ("1", "2"), np.zeros((3, 2)))
+
+
+def test_a_table_that_has_names_takes_no_others() -> None:
+    table = ScoreTable(("a", "b"), ("1", "2"), np.eye(2))
+    assert score_table(table) is table
+    with pytest.raises(ValueError, match=r"^arms must be left out: this table already has column names$"):
+        score_table(table, ["x", "y"])
