@@ -31,6 +31,7 @@ BAD_TEXTS: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
         {},
         "line 1 of t.jsonl cannot be read as JSON: Exceeds the limit",
     ),
+    "a quote in a cell": ("t.tsv", '"a"b\tc\n1\t2\n', {}, r"line 1 of t.tsv cannot be read as a table: '\t' expected"),
     "same key": (
         "t.jsonl",
         '{"a": 1, "b": 2, "a": 3}',
