@@ -68,15 +68,15 @@ def copy_tree(target: Path) -> None:
 
 
 def run_tests(tree: Path, tests: Sequence[str]) -> str:
-    """What becomes of these tests in a tree: passed, failed, hung, or the words that pytest ended with."""
+    """The fate of a fault in a tree: survived where these tests pass, killed, or the words that pytest ended with."""
     own = os.environ | {"PYTHONPATH": str(tree / "src")}
     command = [sys.executable, "-m", "pytest", "-x", "-q", *(f"tests/{name}" for name in tests)]
     try:
         done = subprocess.run(command, cwd=tree, env=own, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
-        return "hung"
-    verdicts = {PASSED: "passed", FAILED: "failed"}
-    return verdicts.get(done.returncode, f"pytest ended with {done.returncode}: {done.stdout.strip()[-500:]}")
+        return "killed (hung)"
+    ended = f"pytest ended with {done.returncode}: {done.stdout.strip()[-500:]}"
+    return {PASSED: "survived", FAILED: "killed"}.get(done.returncode, ended)
 
 
 def try_fault(fault: Fault) -> tuple[str, float]:
@@ -87,9 +87,7 @@ def try_fault(fault: Fault) -> tuple[str, float]:
         copy_tree(tree)
         source = tree / "src/bestarm" / fault.file
         source.write_text(planted(source.read_text(encoding="utf-8"), fault), encoding="utf-8")
-        outcome = run_tests(tree, fault.tests)
-    fate = {"passed": "survived", "failed": "killed", "hung": "killed (hung)"}.get(outcome, outcome)
-    return fate, time.monotonic() - begun
+        return run_tests(tree, fault.tests), time.monotonic() - begun
 
 
 def problems(faults: Sequence[Fault]) -> list[str]:
@@ -112,7 +110,7 @@ def check_without_faults(faults: Sequence[Fault]) -> None:
     with tempfile.TemporaryDirectory(prefix="fault-") as folder:
         copy_tree(Path(folder))
         outcome = run_tests(Path(folder), sorted({name for fault in faults for name in fault.tests}))
-    if outcome != "passed":
+    if outcome != "survived":
         raise RuntimeError(f"the tests fail without any fault: {outcome}")
 
 

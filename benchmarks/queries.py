@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import bestarm
+import laws
 from bestarm.algorithms import ConvexBAI, KimNelson, PairwiseBAI
 from bestarm.arms import Arms, PoolArms, TableArms
 from bestarm.comparisons import (
@@ -36,20 +37,10 @@ from bestarm.comparisons import (
 )
 from bestarm.limits import growth_rates, oracle_queries
 from bestarm.simulation import Simulation
-from laws import (
-    CONSOLE,
-    AntitheticCoins,
-    Matrix,
-    coin_arms,
-    crowd,
-    drawn,
-    figure1,
-    headed,
-    score_tables,
-)
+from laws import CONSOLE, Matrix, headed
 
 GAMES_OF_THE_PAPER = 50  # its rules are slow to end, and their ratios need no more
-GAP, HORIZON = 0.003, 20_000_000  # the lead between antithetic coins, and the most rounds that are played for it
+HORIZON = 20_000_000  # the most rounds that are played for a tiny lead
 
 Given = argparse.Namespace
 
@@ -77,9 +68,9 @@ def paper(given: Given) -> None:
     """One row per setting and table, and the range of the ratios for each kind of scores."""
     table = headed(f"Mean queries at delta {given.delta:g}", "", "paper", "sharp", "ratio", "errors")
     kinds: dict[str, tuple[dict[str, Arms], Comparison, Comparison]] = {
-        "Figure 1": (figure1(), GaussianBernstein(), StudentMixture()),
-        "coins": (coin_arms(), EmpiricalBernstein(), LeaderBetting()),
-        "score tables": ({**drawn(score_tables(given.folder))}, EmpiricalBernstein(), LeaderBetting()),
+        "Figure 1": (laws.figure1(), GaussianBernstein(), StudentMixture()),
+        "coins": (laws.coin_arms(), EmpiricalBernstein(), LeaderBetting()),
+        "score tables": ({**laws.drawn(laws.score_tables(given.folder))}, EmpiricalBernstein(), LeaderBetting()),
     }
     ranges = []
     for kind, (sources, theirs, ours) in kinds.items():
@@ -96,9 +87,9 @@ def paper(given: Given) -> None:
 
 def leaders(given: Given) -> None:
     """Tables with replacement, and as pools."""
-    tables = score_tables(given.folder)
-    over_betting("Score tables with replacement", drawn(tables), given)
-    over_betting("Score tables as pools", drawn(tables, pools=True), given)
+    tables = laws.score_tables(given.folder)
+    over_betting("Score tables with replacement", laws.drawn(tables), given)
+    over_betting("Score tables as pools", laws.drawn(tables, pools=True), given)
 
 
 def over_betting(title: str, sources: dict[str, TableArms], given: Given) -> None:
@@ -137,7 +128,7 @@ def cells(times: list[Matrix] | Matrix, width: int) -> list[str]:
 def portfolio(given: Given) -> None:
     """`Portfolio`, which compares with averages, over `Betting` and `LeaderBetting`."""
     table = headed(f"Tables, delta {given.delta:g}", "", "Betting", "Portfolio", "ratio", "/ LeaderBetting", "errors")
-    for name, arms in drawn(score_tables(given.folder)).items():
+    for name, arms in laws.drawn(laws.score_tables(given.folder)).items():
         pairs, leading = (played(arms, given.games, given.delta, rule) for rule in (Betting(), LeaderBetting()))
         convex = ConvexBAI(given.delta, comparison=Portfolio())
         averages = bestarm.simulate(convex, arms, repetitions=given.games, seed=1, progress=False)
@@ -153,7 +144,7 @@ def symmetric(given: Given) -> None:
         for delta in (0.05, 0.001):
             title = f"Figure 1, delta {delta:g}, looking from round {min_rounds}"
             table, ratios = headed(title, "", "StudentMixture", "SymmetricBetting", "ratio", "errors"), []
-            for name, arms in figure1().items():
+            for name, arms in laws.figure1().items():
                 student, ours = (
                     played(arms, given.games, delta, rule(min_rounds=min_rounds))
                     for rule in (StudentMixture, SymmetricBetting)
@@ -167,7 +158,7 @@ def symmetric(given: Given) -> None:
 
 def zones(given: Given) -> None:
     """Ten Gaussian arms with common random numbers: Kim and Nelson's own ground."""
-    arms, rules = crowd(), (StudentMixture(precisions=[1.0]), StudentMixture(), SymmetricBetting())
+    arms, rules = laws.crowd(), (StudentMixture(precisions=[1.0]), StudentMixture(), SymmetricBetting())
     names = ("KN, n0 = 5", "n0 = 10", "n0 = 20", "Student, precisions=[1]", "StudentMixture", "SymmetricBetting")
     table = headed(f"Mean queries (errors) at delta {given.delta:g}", "", *names)
     for zone in (0.02, 0.01, 0.005, 0.0):
@@ -186,13 +177,13 @@ def zones(given: Given) -> None:
 def power(given: Given) -> None:
     """Rounds until a tiny lead is found."""
     games = min(given.games, 100)
-    title = f"Rounds until one of two antithetic coins with a lead of {GAP} is out, {games} games"
+    title = f"Rounds until one of two antithetic coins with a lead of 0.003 is out, {games} games"
     table, first = headed(title, "", "rounds", "/ Portfolio", "decided", "errors"), 0.0
     rules: tuple[Comparison, ...] = (Portfolio(), Portfolio(reserve=0.0), Betting(), LeaderBetting())
     for rule in (*rules, LeaderBetting(pairs=0)):
         kind = ConvexBAI if isinstance(rule, Portfolio) else PairwiseBAI
         algorithm = kind(given.delta, comparison=rule, max_rounds=HORIZON)
-        sim = bestarm.simulate(algorithm, AntitheticCoins(GAP), repetitions=games, seed=2, progress=False)
+        sim = bestarm.simulate(algorithm, laws.antithetic_coins(), repetitions=games, seed=2, progress=False)
         rounds, error = sim.rounds.mean(), sim.rounds.std(ddof=1) / np.sqrt(games)
         first = first or rounds
         shares = (f"{rounds / first:.3f}", f"{sim.answered.mean():.0%}", f"{sim.error_rate:.1%}")

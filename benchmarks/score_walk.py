@@ -118,10 +118,9 @@ def main() -> None:
         print(f"{bestarm.__file__}")
         print(f"one round of three scores, race() with a store: {round_of_race(folder)}")
         print(f"one round of three scores, ask and tell with a store: {round_of_ask_and_tell(folder)}")
-        result = shown(folder)
-        str(result)  # everything is imported
-        again = bestarm.load_result(folder / "shown.sqlite")
-        print(f"print(result): {calls_of(lambda: str(again))}")
+        str(shown(folder))  # everything is imported
+        result = bestarm.load_result(folder / "shown.sqlite")
+        print(f"print(result): {calls_of(lambda: str(result))}")
         result = shown(folder)
         steps: dict[str, Callable[[], object]] = {
             "print(result)": lambda: str(result),

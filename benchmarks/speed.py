@@ -26,17 +26,9 @@ from typing import Any
 import numpy as np
 
 import bestarm
+from bestarm import comparisons
 from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.arms import BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
-from bestarm.comparisons import (
-    Betting,
-    ConvexBernstein,
-    GaussianBernstein,
-    LeaderBetting,
-    Portfolio,
-    StudentMixture,
-    SymmetricBetting,
-)
 from laws import CONSOLE, headed
 from stored_races import ROUNDS, SCORES, continue_race, random_rounds, write_race
 
@@ -122,15 +114,15 @@ def games() -> dict[str, Work]:
         "wide": (np.random.default_rng(0).random((200, 10_000)) < 0.5).astype(float),
     }
     algorithms: dict[str, tuple[Any, str]] = {
-        "GaussianBernstein": (PairwiseBAI(1e-12, comparison=GaussianBernstein()), "gaussian"),
-        "StudentMixture": (PairwiseBAI(1e-12, comparison=StudentMixture()), "gaussian"),
-        "SymmetricBetting": (PairwiseBAI(1e-12, comparison=SymmetricBetting()), "gaussian"),
-        "Betting": (PairwiseBAI(1e-12, comparison=Betting()), "coins"),
-        "Betting on a pool": (PairwiseBAI(1e-12, comparison=Betting(pool=30_000)), "coins"),
-        "LeaderBetting": (PairwiseBAI(1e-12, comparison=LeaderBetting()), "coins"),
-        "LeaderBetting, 10,000 arms": (PairwiseBAI(1e-300, comparison=LeaderBetting(pairs=0)), "wide"),
-        "Portfolio": (ConvexBAI(1e-12, comparison=Portfolio()), "coins"),
-        "ConvexBernstein": (ConvexBAI(0.05, comparison=ConvexBernstein(), keep=98, check_growth=1.0), "many"),
+        "GaussianBernstein": (PairwiseBAI(1e-12, comparison=comparisons.GaussianBernstein()), "gaussian"),
+        "StudentMixture": (PairwiseBAI(1e-12, comparison=comparisons.StudentMixture()), "gaussian"),
+        "SymmetricBetting": (PairwiseBAI(1e-12, comparison=comparisons.SymmetricBetting()), "gaussian"),
+        "Betting": (PairwiseBAI(1e-12, comparison=comparisons.Betting()), "coins"),
+        "Betting on a pool": (PairwiseBAI(1e-12, comparison=comparisons.Betting(pool=30_000)), "coins"),
+        "LeaderBetting": (PairwiseBAI(1e-12, comparison=comparisons.LeaderBetting()), "coins"),
+        "LeaderBetting, 10,000 arms": (PairwiseBAI(1e-300, comparison=comparisons.LeaderBetting(pairs=0)), "wide"),
+        "Portfolio": (ConvexBAI(1e-12, comparison=comparisons.Portfolio()), "coins"),
+        "ConvexBernstein": (ConvexBAI(0.05, comparison=comparisons.ConvexBernstein(), check_growth=1.0), "many"),
         "LUCB": (LUCB(1e-12), "gaussian"),
         "VarianceRace": (VarianceRace(1e-12), "gaussian"),
         "KimNelson": (KimNelson(0.05, indifference_zone=1e-6), "gaussian"),

@@ -10,7 +10,7 @@ on some seven hundred cases more. The parts:
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,6 @@ from laws import CONSOLE, Matrix, headed
 DELTA = 0.05
 SKEWED_ITEMS = 20_000  # of a table that stands for a law
 UNIT = (0.0, 1.0)
-Draw = Callable[[np.random.Generator, int], Matrix]  # rounds of a law, one row per item
 Row = tuple[str, str, str]  # case, share of wrong answers, note
 
 

@@ -38,28 +38,14 @@ class Unwilling(Future[Any]):
         raise NotImplementedError("cancel is not supported")
 
 
-class Inline(Executor):
-    """Runs a call when it is submitted."""
-
-    future: Callable[[], Future[Any]] = Future
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future = self.future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:
-            future.set_exception(error)
-        return future
-
-
-class Strange(Inline):
-    """Inline, and from some call on as its kind says."""
+class Strange(Executor):
+    """Runs a call when it is submitted, and from some call on does what its kind says."""
 
     def __init__(self, kind: str, after: int, luck: random.Random) -> None:
         self.kind, self.after, self.luck = kind, after, luck
         self.calls = 0
-        if kind == "unwilling" or (kind == "late" and luck.random() < 0.5):
-            self.future = Unwilling
+        unwilling = kind == "unwilling" or (kind == "late" and luck.random() < 0.5)
+        self.future: Callable[[], Future[Any]] = Unwilling if unwilling else Future
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         self.calls += 1
@@ -68,7 +54,8 @@ class Strange(Inline):
             threading.Timer(0.002 * self.luck.random(), completed, (future, fn(*args))).start()
             return future
         if self.calls <= self.after or kind in HARMLESS:
-            return super().submit(fn, *args, **kwargs)
+            future.set_result(fn(*args, **kwargs))
+            return future
         if kind in RAISED:
             raise RAISED[kind]
         if kind == "no future":

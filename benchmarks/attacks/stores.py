@@ -16,7 +16,7 @@ from typing import Any
 import bestarm
 from attacks import bad_values
 from attacks.judging import REFUSALS, Fault, judge
-from attacks.lines import called
+from attacks.lines import called, content
 from attacks.pool import Case
 from bestarm.comparisons import Portfolio
 
@@ -133,11 +133,6 @@ def write(place: Path, files: dict[str, bytes]) -> None:
     place.mkdir()
     for name, data in files.items():
         (place / name).write_bytes(data)
-
-
-def content(place: Path) -> dict[str, bytes]:
-    """All that is in a folder."""
-    return {path.name: path.read_bytes() for path in place.iterdir()}
 
 
 def differing(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:

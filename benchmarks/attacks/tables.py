@@ -79,7 +79,7 @@ def delimited(luck: random.Random, folder: Path, note: Note) -> str:
     text += luck.choice(("\n", "", "\n\n", "\x1a"))
     encoding = luck.choice((*["utf-8"] * 9, "utf-8-sig", "utf-16", "latin-1", "utf-32-le"))
     data = text.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace")
-    return read(luck, folder, ending, damaged(data, luck), note)
+    return read(luck, folder, ending, data, note)
 
 
 def quoted(cell: Any, quote: str, luck: random.Random) -> str:
@@ -105,8 +105,7 @@ def json_lines(luck: random.Random, folder: Path, note: Note) -> str:
         if luck.random() < 0.05:
             lines.append(luck.choice(NO_RECORDS))
     text = luck.choice(("\n", "\n", "\n", "\r\n", "\r", ",", "")).join(lines)
-    data = damaged(text.encode("utf-8", "surrogatepass"), luck)
-    return read(luck, folder, luck.choice((".jsonl", ".ndjson")), data, note)
+    return read(luck, folder, luck.choice((".jsonl", ".ndjson")), text.encode("utf-8", "surrogatepass"), note)
 
 
 def json_text(record: Any) -> str:
@@ -129,8 +128,7 @@ def parquet_file(luck: random.Random, folder: Path, note: Note) -> str:
         parquet.write_table(made, buffer)
     except (pa.ArrowException, ValueError):
         return "cannot be written"
-    data = buffer.getvalue()
-    return read(luck, folder, ".parquet", damaged(data, luck) if luck.random() < 0.6 else data, note)
+    return read(luck, folder, ".parquet", buffer.getvalue(), note)
 
 
 def arrow_column(cells: list[Any], luck: random.Random) -> Any:
@@ -197,14 +195,9 @@ FRAMES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def damaged(data: bytes, luck: random.Random) -> bytes:
-    """The bytes of a file, half of the time changed in some places."""
-    return bad_values.mutated(data, luck, luck.choice((0, 0, 0, 1, 1, 2, 5)))
-
-
 def read(luck: random.Random, folder: Path, ending: str, data: bytes, note: Note) -> str:
-    """Read a file, with or without the names of columns, and race on what it holds."""
-    path = folder / f"table{ending}"
+    """Read a file, damaged or whole, with or without the names of columns, and race on what it holds."""
+    path, data = folder / f"table{ending}", bad_values.mutated(data, luck, luck.choice((0, 0, 0, 1, 1, 2, 5)))
     path.write_bytes(data)
     note(f"{path.name}: {bad_values.shown(data[:600])} ({len(data)} bytes)")
     few = [name for name in ("item_column", "arm_column", "score_column", "group_column") if luck.random() < 0.05]

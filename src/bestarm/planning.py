@@ -35,7 +35,7 @@ class Effort:
 QUANTILES = (0.1, 0.5, 0.9)
 CAUTIOUS = 0.65  # the quantile over resampled pilots that is predicted: of their median, more plans were too low
 RANGE = (0.05, 0.95)  # of the medians of resampled pilots
-TRUSTED = 2.5  # the largest ratio of the ends of that range: then 1.5 either way holds (benchmarks/plan_check.py)
+TRUSTED = 2.5  # the largest ratio of the ends of that range: then 1.5 either way holds (`benchmarks/validity.py plans`)
 FEWEST_ITEMS = 5  # of a pilot
 LONGEST = 100_000  # evaluations after which a race counts as never ending
 REPETITIONS = 600
@@ -209,8 +209,8 @@ def plan(
     Races are simulated on many pilots of half the size, drawn with replacement from this one. The median that is
     predicted is the 65% quantile of their medians, because pilots that look easy by chance promise too much; and if
     their medians spread over more than a factor of 2.5, the plan says that the pilot is too small. This is a bootstrap
-    and a heuristic, measured by ``benchmarks/plan_check.py``: it promises nothing, and the guarantee of the race does
-    not depend on it.
+    and a heuristic, measured by ``benchmarks/validity.py plans``: it promises nothing, and the guarantee of the race
+    does not depend on it.
 
     Parameters
     ----------

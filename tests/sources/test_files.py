@@ -153,6 +153,7 @@ BAD_FILES: dict[str, tuple[str, str | bytes, dict[str, str], str]] = {
     "no text": ("t.csv", "a,b\n1,caf\xe9\n".encode("latin-1"), {}, "t.csv"),
     "nested deeply": ("t.jsonl", '{"a": ' + "[" * 100_000, {}, "line 1 of t.jsonl is nested too deeply"),
     "huge integer again": ("t.jsonl", f'{{"a": 1, "b": {"9" * 5000}}}', {}, "line 1 of t.jsonl cannot be read as JSON"),
+    "a quote in a cell": ("t.tsv", '"a"b\tc\n1\t2\n', {}, r"line 1 of t.tsv cannot be read as a table: '\t' expected"),
     "same key": ("t.jsonl", '{"a": 1, "b": 2, "a": 3}', {}, "line 1 of t.jsonl cannot be read as JSON: 'a' appears mo"),
     "half a character": ("t.jsonl", '{"a": 1, "\\uD800": 2}', {}, "line 1 of t.jsonl cannot be read as JSON: 'utf-8' "),
     "other columns in each line": (

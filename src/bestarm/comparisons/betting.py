@@ -13,8 +13,8 @@ from bestarm.comparisons.wealth import CAP, RESERVE, Mixture, WealthEvidence, mi
 from bestarm.kernels.wealth_state import PortfolioState, new_portfolio
 from bestarm.values import Array, shortest_call
 
-# Geometric, from nearly the whole purse down to a bet that still wins where the lead is 0.004 of the variance: chosen
-# by benchmarks/betting_grid.py. Smaller bets sleep until they can matter.
+# Geometric, from nearly the whole wealth down to a bet that still wins where the lead is 0.004 of the variance: chosen
+# by the queries of ten grids on coins and score tables. Smaller bets sleep until they can matter.
 BETS = tuple(0.95 * 0.5**k for k in range(8))
 HUGE = 1e9  # a logarithm of wealth that a root finder can work with, in place of infinity
 ROOT_WIDTH = 1e-12  # of the range of rewards: how precisely bounds are known

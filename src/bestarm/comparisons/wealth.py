@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
 
 
-# What they cost on score tables, and what they find: benchmarks/power_one.py. The optimum is flat.
+# What they find: `benchmarks/queries.py power`. The optimum is flat.
 RESERVE = 1 / 16  # the share of the wealth that is kept for bets that sleep
 HALVING = 0.5  # each bet is so much smaller than the one before it,
 FADING = 0.5  # and has so much less weight

@@ -176,7 +176,8 @@ def _read_delimited(path: Path, delimiter: str) -> Columns:
             for column, cell in zip(columns, row, strict=True):
                 column.append(cell)
     except csv.Error as error:
-        raise ValueError(f"line {rows.line_num} of {file_name(path)} cannot be read as a table: {error}") from error
+        why = cut_short(str(error), LONGEST_REASON)  # it may quote a tab
+        raise ValueError(f"line {rows.line_num} of {file_name(path)} cannot be read as a table: {why}") from error
     finally:
         csv.field_size_limit(usual)
     return dict(zip(header, columns, strict=True))
