@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 # Coverage is judged by `coverage report`, when both parts of it are there.
 MEASURED := --cov --cov-report= --cov-fail-under=0
 # Coverage cannot see into compiled kernels: these tests run once more with the compiler off, where dividing by 0 warns.
-INTERPRETED := tests/testing/test_conformance.py tests/test_kernels.py tests/test_leader_betting.py tests/test_pages.py -k 'the_reference_agrees or test_kernels or test_pages or those_of_the_slow_reference or failed_is_asked or wealth_is_more' -W ignore::RuntimeWarning
+INTERPRETED := tests/testing/test_conformance.py tests/kernels/test_kernels.py tests/comparisons/test_leader_betting.py -k 'the_reference_agrees or test_kernels or those_of_the_slow_reference or failed_is_asked or wealth_is_more' -W ignore::RuntimeWarning
 
 .PHONY: demo test coverage bench faults attack figure1 lint format clean
 .DEFAULT_GOAL := demo

@@ -16,15 +16,15 @@ Rejects = Callable[..., None]
 
 # Many games, by statements that quicker tests go through as well.
 LONG = {
-    "test_betting",
-    "test_convex_game",
-    "test_convex_solver",
-    "test_differences",
-    "test_guarantee",
-    "test_portfolio",
-    "test_reference",
-    "test_sharp_games",
-    "test_student_mixture",
+    "algorithms/test_differences.py",
+    "algorithms/test_guarantee.py",
+    "algorithms/test_reference.py",
+    "algorithms/test_sharp_games.py",
+    "comparisons/test_betting.py",
+    "comparisons/test_convex.py",
+    "comparisons/test_portfolio.py",
+    "comparisons/test_student_mixture.py",
+    "kernels/test_convex.py",
 }
 
 
@@ -32,7 +32,7 @@ def is_long(item: pytest.Item) -> bool:
     """Every promise of the kit is traced on two algorithms, and the reference, without the compiler, on all."""
     if item.name.startswith("test_algorithms_keep_their_promises"):
         return not any(word in item.name for word in ("the_reference_agrees", "TopTwo", "HoeffdingRace"))
-    return item.path.stem in LONG
+    return "/".join(item.path.parts[-2:]) in LONG
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
