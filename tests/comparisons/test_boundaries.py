@@ -1,6 +1,7 @@
 """Boundaries against the same formulas with 50 digits, and what infinite ones do."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,8 @@ from bestarm.algorithms.baselines import (
     LUCBIntervals,
     TriangularRegion,
 )
-from bestarm.arms import BernoulliArms, GaussianArms, bernoulli_variances
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.comparisons.boundaries import CHUNK, Boundary, boundary_chunk, variance_inflation
-from bestarm.complexity import bound_b1, bound_b2, bound_g1, bound_g2, lower_bound_bernoulli, lower_bound_gaussian
 
 mp = MPContext()  # a context of its own: the precision of others stays
 mp.dps = 50
@@ -50,14 +49,9 @@ def empirical_bernstein(t: Number, K: Number, delta: Number) -> tuple[Number, Nu
     return mpf(3) / 2 * a * mp.sqrt(2), 9 * a**2
 
 
-def gaussian_proved(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
+def gaussian_bernstein(t: Number, K: Number, delta: Number, f: str) -> tuple[Number, Number]:
     a = paper_alpha(t, K, delta)
-    return mpf(3) / 2 * a * mp.sqrt(2 * inflation(a)), mpf(0)
-
-
-def gaussian_published(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
-    a = paper_alpha(t, K, delta)
-    return mpf(3) / 2 * a * mp.sqrt(2 * inflation(a, "published")), mpf(0)
+    return mpf(3) / 2 * a * mp.sqrt(2 * inflation(a, f)), mpf(0)
 
 
 def chernoff(t: Number, K: Number, delta: Number) -> tuple[Number, Number]:
@@ -89,59 +83,44 @@ def triangular(d: float, n0: int) -> Formula:
     return formula
 
 
-BOUNDARIES: list[tuple[Boundary, Formula]] = [
-    (EmpiricalBernstein(), empirical_bernstein),
-    (GaussianBernstein(f="proved"), gaussian_proved),
-    (GaussianBernstein(f="published"), gaussian_published),
-    (ChernoffIntervals(), chernoff),
-    (GaussianIntervals(), gaussian_intervals),
-    (BernsteinIntervals(), bernstein_intervals),
-    (LUCBIntervals(), lucb_intervals),
-    (TriangularRegion(0.1, 2), triangular(0.1, 2)),
-    (TriangularRegion(0.02, 3), triangular(0.02, 3)),
+TABLE: list[tuple[Boundary, Formula, int]] = [  # with the round of the first look
+    (EmpiricalBernstein(), empirical_bernstein, 3),
+    (GaussianBernstein(f="proved"), partial(gaussian_bernstein, f="proved"), 3),
+    (GaussianBernstein(f="published"), partial(gaussian_bernstein, f="published"), 3),
+    (ChernoffIntervals(), chernoff, 1),
+    (GaussianIntervals(), gaussian_intervals, 2),
+    (BernsteinIntervals(), bernstein_intervals, 2),
+    (LUCBIntervals(), lucb_intervals, 1),
+    (TriangularRegion(0.1, 2), triangular(0.1, 2), 2),
+    (TriangularRegion(0.02, 3), triangular(0.02, 3), 3),
+    (TriangularRegion(0.1, 10), triangular(0.1, 10), 10),
 ]
-FIRST_LOOK: list[tuple[Boundary, int]] = [
-    (EmpiricalBernstein(), 3),
-    (GaussianBernstein(f="proved"), 3),
-    (GaussianBernstein(f="published"), 3),
-    (ChernoffIntervals(), 1),
-    (GaussianIntervals(), 2),
-    (BernsteinIntervals(), 2),
-    (LUCBIntervals(), 1),
-    (TriangularRegion(0.1, 2), 2),
-    (TriangularRegion(0.1, 10), 10),
-]
+BOUNDARIES = [boundary for boundary, _, _ in TABLE]
+every_boundary = pytest.mark.parametrize("boundary", BOUNDARIES, ids=str)
+every_first_look = pytest.mark.parametrize(("boundary", "first_look"), [(one, look) for one, _, look in TABLE])
+EARLY = (ChernoffIntervals, GaussianIntervals, BernsteinIntervals, LUCBIntervals)  # look in round 2 already
 
 
 def assert_equal_numbers(actual: np.floating, expected: Number, relative: float = 1e-12) -> None:
     assert abs(mpf(float(actual)) - expected) <= relative * abs(expected), (actual, expected)
 
 
-@pytest.mark.parametrize(("boundary", "formula"), BOUNDARIES)
+@pytest.mark.parametrize(("boundary", "formula"), [(boundary, formula) for boundary, formula, _ in TABLE])
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("K", ARMS)
 def test_slopes_and_offsets_equal_the_formulas(boundary: Boundary, formula: Formula, K: int, delta: float) -> None:
     if isinstance(boundary, TriangularRegion) and delta >= (K - 1) / 2:
         K = 4  # KN needs delta < (K - 1) / 2
-    slopes, offsets = boundary.boundary(np.array(ROUNDS, dtype=np.float64), K, delta)
-    for t, slope, offset in zip(ROUNDS, slopes, offsets, strict=True):
+    rounds = [2, *ROUNDS] if isinstance(boundary, EARLY) else ROUNDS
+    rounds = [t for t in rounds if not isinstance(boundary, TriangularRegion) or t >= boundary.min_rounds]
+    slopes, offsets = boundary.boundary(np.array(rounds, dtype=np.float64), K, delta)
+    for t, slope, offset in zip(rounds, slopes, offsets, strict=True):
         expected_slope, expected_offset = formula(mpf(t), mpf(K), mpf(delta))
         assert_equal_numbers(slope, expected_slope)
         assert_equal_numbers(offset, expected_offset)
 
 
-EARLY = (ChernoffIntervals, GaussianIntervals, BernsteinIntervals, LUCBIntervals)
-
-
-@pytest.mark.parametrize(("boundary", "formula"), [pair for pair in BOUNDARIES if isinstance(pair[0], EARLY)])
-def test_boundaries_that_look_early_equal_the_formulas_there(boundary: Boundary, formula: Formula) -> None:
-    slopes, offsets = boundary.boundary(np.array([2.0]), 5, 0.1)
-    expected_slope, expected_offset = formula(mpf(2), mpf(5), mpf(0.1))
-    assert_equal_numbers(slopes[0], expected_slope)
-    assert_equal_numbers(offsets[0], expected_offset)
-
-
-@pytest.mark.parametrize(("boundary", "first_look"), FIRST_LOOK)
+@every_first_look
 def test_slopes_are_infinite_before_the_first_look_and_finite_from_there(boundary: Boundary, first_look: int) -> None:
     slopes, offsets = boundary.boundary(np.arange(1.0, 50.0), 3, 0.1)
     assert np.isposinf(slopes[: first_look - 1]).all()
@@ -150,7 +129,7 @@ def test_slopes_are_infinite_before_the_first_look_and_finite_from_there(boundar
     assert not np.isnan(offsets).any()
 
 
-@pytest.mark.parametrize(("boundary", "first_look"), FIRST_LOOK)
+@every_first_look
 def test_slopes_and_offsets_only_shrink(boundary: Boundary, first_look: int) -> None:
     """The screening of many pairs at once rests on it. LUCB's slope is in standard errors: it grows."""
     slopes, offsets = boundary.boundary(np.arange(1.0, 20_000.0), 3, 0.1)
@@ -245,7 +224,7 @@ def test_kim_nelsons_slope_overflows_silently(K: int, delta: float) -> None:
 # --- chunks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("boundary", [boundary for boundary, _ in BOUNDARIES], ids=str)
+@every_boundary
 def test_chunks_equal_one_call_over_all_rounds(boundary: Boundary) -> None:
     slopes, offsets = boundary.boundary(np.arange(1.0, 3 * CHUNK + 1), 4, 0.1)
     chunks = [boundary_chunk(boundary, 4, 0.1, index) for index in range(3)]
@@ -253,7 +232,7 @@ def test_chunks_equal_one_call_over_all_rounds(boundary: Boundary) -> None:
     np.testing.assert_array_equal(np.concatenate([chunk[1] for chunk in chunks]), offsets)
 
 
-@pytest.mark.parametrize("boundary", [boundary for boundary, _ in BOUNDARIES], ids=str)
+@every_boundary
 def test_chunks_are_shared_and_cannot_be_written(boundary: Boundary) -> None:
     slopes, offsets = boundary_chunk(boundary, 4, 0.1, 1)
     again = boundary_chunk(boundary, 4, 0.1, 1)
@@ -269,81 +248,3 @@ def test_chunks_of_other_settings_are_others() -> None:
     others = [(GaussianBernstein(f="published"), 4, 0.1, 0), (GaussianBernstein(), 5, 0.1, 0)]
     for other in (*others, (GaussianBernstein(), 4, 0.2, 0), (GaussianBernstein(), 4, 0.1, 1)):
         assert not np.array_equal(boundary_chunk(*other)[0], slopes)
-
-
-# --- bounds on the number of queries ---------------------------------------------------------------------------------
-
-MEANS = [0.3, 0.7, 0.5, 0.6]
-BEST, OTHERS = 1, (0, 2, 3)
-VARIANCES = [0.5, 0.0, 0.3, 0.2]  # of the differences from the best arm
-
-
-def test_the_gaussian_lower_bound_has_the_variance_not_its_square() -> None:
-    def bound(power: int) -> float:
-        terms = (1 / np.log(1 + (MEANS[BEST] - MEANS[i]) ** 2 / VARIANCES[i] ** power) for i in OTHERS)
-        return float(2 * np.log(1 / (4 * 0.05)) * sum(terms))
-
-    assert lower_bound_gaussian(MEANS, VARIANCES, 0.05) == pytest.approx(bound(1), rel=1e-10)
-    assert abs(bound(2) / bound(1) - 1) > 0.1
-
-
-def test_the_bernoulli_lower_bound_is_the_one_of_the_statement() -> None:
-    gaps = [MEANS[BEST] - MEANS[i] for i in OTHERS]
-    variances = [VARIANCES[i] for i in OTHERS]
-    statement = sum(max(V / D**2, 1 / D) for V, D in zip(variances, gaps, strict=True))
-    proof = sum((V + D) / D**2 for V, D in zip(variances, gaps, strict=True))
-    bound = lower_bound_bernoulli(MEANS, VARIANCES, 0.05)
-    assert bound == pytest.approx(np.log(1 / (4 * 0.05)) / 8 * statement, rel=1e-10)
-    assert bound < np.log(1 / (4 * 0.05)) / 8 * proof  # the weaker of the two
-
-
-@pytest.mark.parametrize("bound", [lower_bound_bernoulli, lower_bound_gaussian])
-def test_lower_bounds_are_zero_for_delta_above_one_quarter(
-    bound: Callable[[list[float], list[float], float], float],
-) -> None:
-    assert [bound(MEANS, VARIANCES, delta) for delta in (0.25, 0.3, 0.9)] == [0.0, 0.0, 0.0]
-    assert bound(MEANS, VARIANCES, 0.2499) > 0
-
-
-def gaussian_arms() -> GaussianArms:
-    factor = np.random.default_rng(2).standard_normal((4, 4))
-    return GaussianArms(MEANS, factor @ factor.T)
-
-
-def pair(arms: GaussianArms | BernoulliArms, i: int, j: int) -> tuple[float, float]:
-    """Lead of ``j`` over ``i`` and variance of their difference."""
-    cov = arms.covariance
-    return float(arms.means[j] - arms.means[i]), float(cov[i, i] + cov[j, j] - 2 * cov[i, j])
-
-
-def cheapest(arms: GaussianArms | BernoulliArms, cost: Callable[[float, float], float]) -> list[float]:
-    better = {i: [j for j in range(4) if MEANS[j] > MEANS[i]] for i in OTHERS}
-    return [min(cost(*pair(arms, i, j)) for j in better[i]) for i in OTHERS]
-
-
-def bounded_cost(D: float, V: float) -> float:
-    return V / D**2 + 1 / D
-
-
-def gaussian_cost(D: float, V: float) -> float:
-    return max(V / D**2, 1.0)
-
-
-def test_upper_bounds_take_lambda_over_all_arms_but_the_best() -> None:
-    """At the best arm itself the minimum is over nobody, and infinite."""
-    bernoulli, gaussian = BernoulliArms(MEANS, 1.5 * bernoulli_variances(MEANS).smallest), gaussian_arms()
-    costs = cheapest(bernoulli, bounded_cost)
-    log_term = np.log(4 * max(costs) / 0.05)
-    assert bound_b1(bernoulli, 0.05) == pytest.approx(log_term * sum(costs), rel=1e-10)
-    against_best = [bounded_cost(*pair(bernoulli, i, BEST)) for i in OTHERS]
-    assert bound_b2(bernoulli, 0.05) == pytest.approx(log_term * sum(against_best), rel=1e-10)
-    costs = cheapest(gaussian, gaussian_cost)
-    assert bound_g1(gaussian, 0.05) == pytest.approx(np.log(4 * max(costs) / 0.05) * sum(costs), rel=1e-10)
-
-
-def test_the_second_gaussian_bound_has_lambda_over_all_arms_but_the_best() -> None:
-    arms = gaussian_arms()
-    ratios = [V / D**2 for D, V in (pair(arms, i, BEST) for i in OTHERS)]
-    log_term = np.log(4 / 0.05 / np.log(1 + 1 / max(ratios)))
-    expected = 3 * 4 + log_term * sum(1 / np.log(1 + 1 / ratio) for ratio in ratios)
-    assert bound_g2(arms, 0.05) == pytest.approx(expected, rel=1e-10)
