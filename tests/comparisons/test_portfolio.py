@@ -1,7 +1,6 @@
 """Portfolios of bets: as the slow reference plays them, never gaining under the null, never much worse than pairs."""
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -414,26 +413,6 @@ def test_the_regret_bound_is_that_of_the_pairs_at_half_delta() -> None:
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"bets": ()}, "bets must be a sequence of at least one number"),
-        ({"bets": (0.5, 1.0)}, "bets must lie strictly between 0 and 1, got bets[1] = 1.0"),
-        ({"bets": (0.0,)}, "bets must lie strictly between 0 and 1, got bets[0] = 0.0"),
-        ({"bets": (0.5, NAN)}, "bets must be finite, got bets[1] = nan"),
-        ({"bets": (0.5, 0.1), "weights": (1.0,)}, "weights must have 2 entries, got 1"),
-        ({"bets": (0.5,), "weights": (0.0,)}, "weights must be above 0, got weights[0] = 0.0"),
-        ({"bounds": (1.0, 0.0)}, "bounds must be two finite numbers, the lower one first, got (1.0, 0.0)"),
-        ({"bounds": (0.0, INF)}, "bounds must be two finite numbers, the lower one first, got (0.0, inf)"),
-        ({"pool": 1}, "pool must be a whole number of at least 2, got 1"),
-        ({"pool": 10.5}, "pool must be a whole number of at least 2, got 10.5"),
-    ],
-)
-def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match="^" + re.escape(message)):
-        Portfolio(**settings)
 
 
 def test_rewards_out_of_bounds_are_refused() -> None:

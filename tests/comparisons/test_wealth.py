@@ -1,13 +1,22 @@
 """Every betting rule follows from the one wealth: random games, in which arms also fail and are withdrawn."""
 
+import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
+import bestarm
+import one_wealth
 from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
-from bestarm.comparisons import Betting, LeaderBetting, Portfolio, SymmetricBetting, Wins
+from bestarm.algorithms.game import Algorithm
+from bestarm.comparisons import Betting, LeaderBetting, Portfolio, SymmetricBetting, Wins, wealth
+from bestarm.comparisons.wealth import MANY_ROWS, RESERVE, WealthEvidence, asleep, delayed_bet, mixture
+from bestarm.kernels.wealth_state import PairWealth
+from bestarm.record.store import check_cost
 from games import outcome, tell_both
 from naive import Matrix
 from slow_games import Rule, WealthGame, wealth_game
@@ -80,3 +89,276 @@ def test_games_with_failures_and_withdrawals_are_those_of_the_definition(name: s
     happened = ["out", "withdrawn", "decided", "epsilon", "kept"]
     happened += [] if name == "Portfolio" else ["failed", "zone"]
     assert {what: seen[what] for what in happened if seen[what] < 2} == {}
+
+
+# --- bets that sleep -------------------------------------------------------------------------------------------------
+
+SLOW = Betting(bets=(0.3,), reserve=0.5)  # in rounds 12 and 45; small enough for averages over paths
+SOON = Betting(bets=(0.9, 0.5), reserve=0.5)  # bets wake in rounds 4, 16, 64, ...
+
+
+def test_weights_sum_to_one_however_many_have_woken() -> None:
+    for n_rounds in (0, 3, 4, 10**6):
+        bets = mixture(np.array([0.9, 0.5]), np.array([0.25, 0.75]), 0.3, n_rounds)
+        assert bets.weights.sum() == pytest.approx(1.0, rel=1e-14)
+        np.testing.assert_allclose(bets.weights[:2], [0.175, 0.525], rtol=1e-14)
+    assert [delayed_bet(0.5, 0.3, m).round for m in (1, 2, 3)] == [4, 16, 64]
+    assert [delayed_bet(0.5, 0.3, m).bet for m in (1, 2, 3)] == [0.25, 0.125, 0.0625]
+    assert sum(delayed_bet(0.5, 0.3, m).weight for m in range(1, 6)) + asleep(0.3, 5) == pytest.approx(0.3, rel=1e-14)
+    assert delayed_bet(1e-300, 0.3, 50).round == np.iinfo(np.int64).max
+
+
+def test_a_bet_wakes_in_its_round_and_not_before() -> None:
+    awake, still = Betting(bets=(0.9, 0.5), reserve=0.5), Betting(bets=(0.9, 0.5), reserve=0.0)
+    D = np.array([0.5, -0.25, 1.0, 0.75])
+    for n in (1, 2, 3):
+        half = 0.5 * math.exp(still.log_wealth(D[:n]))
+        assert math.exp(awake.log_wealth(D[:n])) == pytest.approx(half + 0.5, rel=1e-12)
+    half = 0.5 * math.exp(still.log_wealth(D))
+    assert math.exp(awake.log_wealth(D)) == pytest.approx(half + 0.25 * (1 + 0.25 * 0.75) + 0.25, rel=1e-12)
+
+
+def test_without_a_reserve_nothing_wakes() -> None:
+    rows = np.random.default_rng(0).integers(0, 2, (3000, 3)).astype(np.float64)
+    game = PairwiseBAI(1e-9, comparison=replace(SOON, reserve=0.0)).start(3)
+    game.play(rows)
+    assert game.evidence.pairs.better.bets.tolist() == [0.9, 0.5]  # type: ignore[attr-defined]
+    assert not game.evidence.pairs.better.asleep.any()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("algorithm", [PairwiseBAI(1e-6, comparison=SOON, epsilon=0.2), ConvexBAI(1e-6)])
+def test_the_blocks_of_rows_do_not_matter(algorithm: PairwiseBAI | ConvexBAI) -> None:
+    comparison = replace(algorithm.comparison, bets=(0.9, 0.5), weights=None, reserve=0.5)  # type: ignore[type-var]
+    algorithm = replace(algorithm, comparison=comparison)
+    rows = np.random.default_rng(3).beta([1.0, 1.1, 1.2], 1.0, (300, 3))
+    whole, single = algorithm.start(3), algorithm.start(3)
+    whole.play(rows)
+    for row in rows[: whole.n_rounds]:
+        single.play(row[None, :])
+    assert outcome(whole) == outcome(single)
+    one, other = (game.evidence.pairs.better for game in (whole, single))  # type: ignore[attr-defined]
+    assert one.bets.size > 4
+    np.testing.assert_array_equal(one.total, other.total)
+
+
+@pytest.mark.parametrize("law", ["coins", "rare wins", "pool"])
+@pytest.mark.parametrize("n", [11, 12, 30, 50])
+def test_under_the_null_the_mean_wealth_is_one_across_wakings(law: str, n: int) -> None:
+    rng, n_paths = np.random.default_rng(8), 20_000
+    if law == "coins":
+        D = rng.choice([-1.0, 1.0], (70, n_paths))
+    elif law == "rare wins":
+        D = np.where(rng.random((70, n_paths)) < 0.1, 0.9, -0.1)
+    else:
+        D = rng.permuted(np.tile(np.repeat([-1.0, 1.0], 35)[:, None], (1, n_paths)), axis=0)
+    paths = one_wealth.pair_path(D, one_wealth.bets_of(SLOW, 70), 0.0, 70 if law == "pool" else None)[n - 1]
+    some = replace(SLOW, pool=70 if law == "pool" else None)
+    for k in range(20):  # the reference is the rule itself
+        assert math.log(paths[k]) == pytest.approx(some.log_wealth(D[:n, k]), rel=1e-10, abs=1e-10)
+    error = paths.std(ddof=1) / math.sqrt(n_paths)
+    assert abs(paths.mean() - 1.0) < 4 * error
+
+
+def test_a_small_lead_would_be_found_out() -> None:
+    """Teeth: the mean wealth is then above one by many standard errors."""
+    D = np.where(np.random.default_rng(8).random((50, 20_000)) < 0.52, 1.0, -1.0)
+    paths = one_wealth.pair_path(D, one_wealth.bets_of(SLOW, 50))[-1]
+    assert paths.mean() - 1.0 > 4 * paths.std(ddof=1) / math.sqrt(20_000)
+
+
+def test_a_tiny_lead_is_found_with_a_reserve_and_never_without() -> None:
+    """Two coins, one heads when the other is tails: a lead of 0.05, a fifth of the smallest bet."""
+    heads = np.random.default_rng(1).random(60_000) < 0.525
+    rows = np.column_stack([heads, ~heads]).astype(np.float64)
+    found, lost = (
+        PairwiseBAI(0.05, comparison=Betting(bets=(0.9, 0.25), reserve=share)).start(2) for share in (0.1, 0)
+    )
+    found.play(rows)
+    lost.play(rows)
+    assert (found.reason, found.best) == ("decided", 0)
+    assert lost.reason is None
+    assert lost.evidence.pairs.better.total.max() < 1e-100  # type: ignore[attr-defined]
+
+
+def test_portfolios_pass_the_reserve_on() -> None:
+    assert Portfolio().reserve == Portfolio().pairs.reserve == RESERVE
+    assert Portfolio(reserve=0.25).pairs == Betting(reserve=0.25)
+
+
+# --- many arms, of which few stay -------------------------------------------------------------------------------------
+
+K = MANY_ROWS + 6
+WAKING_SOON = (0.9, 0.3, 0.1)  # the next bet wakes in round 100
+ALGORITHMS: list[Algorithm] = [
+    PairwiseBAI(1e-6, comparison=Betting(bets=WAKING_SOON)),
+    PairwiseBAI(1e-6, comparison=Betting(bets=WAKING_SOON, pool=400), keep=2.0),
+    PairwiseBAI(1e-6, comparison=Betting(bets=WAKING_SOON), epsilon=0.04, indifference_zone=0.01),
+    PairwiseBAI(1e-6, comparison=Wins(bets=WAKING_SOON, pool=400), epsilon=0.01),
+    ConvexBAI(1e-6, comparison=Portfolio(bets=WAKING_SOON)),
+    PairwiseBAI(1e-6, comparison=LeaderBetting(pairs=0.5)),
+]
+
+
+def few_good_arms(n_rounds: int, n_arms: int = K) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Four good arms that are hard to tell apart among bad ones, with noise."""
+    level = np.append(np.linspace(0.1, 0.35, n_arms - 4), [0.8, 0.81, 0.82, 0.82])
+    return np.clip(level + np.random.default_rng(0).uniform(-0.2, 0.2, (n_rounds, n_arms)), 0.0, 1.0)
+
+
+def played_in_blocks(algorithm: Algorithm, rows: Any, block: int) -> EliminationGame:
+    """A game in blocks; its best arm but one is disqualified on the way, where that can be."""
+    game = algorithm.start(rows.shape[1])
+    assert isinstance(game, EliminationGame)
+    for first in range(0, len(rows), block):
+        if game.finished:
+            break
+        if first == 6 * block and game.no_disqualification is None:
+            game.disqualify(K - 2)
+        game.play(rows[first : first + block])
+    return game
+
+
+def wealths_of(game: EliminationGame) -> list[PairWealth]:
+    assert isinstance(game.evidence, WealthEvidence)
+    pairs, near = game.evidence.pairs, game.evidence.near
+    return [*([] if pairs is None else [pairs.better]), *([] if near is None else [near])]
+
+
+def bytes_of(game: EliminationGame) -> int:
+    """The memory of what a game keeps of pairs of arms."""
+    assert isinstance(game.evidence, WealthEvidence)
+    pairs, portfolio = game.evidence.pairs, getattr(game.evidence, "portfolio", [])
+    parts = (game.evidence.board, *wealths_of(game), [] if pairs is None else [pairs.sums], portfolio)
+    return sum(array.nbytes for part in parts for array in part)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
+def test_bets_against_arms_that_are_out_are_given_back_and_no_number_changes(
+    algorithm: Algorithm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = few_good_arms(390)
+    small = played_in_blocks(algorithm, rows, 30)
+    monkeypatch.setattr(wealth, "MANY_ROWS", 10**9)
+    large = played_in_blocks(algorithm, rows, 30)
+
+    assert len(small.eliminations) >= K - 4
+    assert small.eliminations == large.eliminations
+    assert (small.candidates, small.best, small.n_rounds) == (large.candidates, large.best, large.n_rounds)
+    standing = [arm for arm in small.candidates if arm in small.next_arms()]
+    for few, all_rows in zip(wealths_of(small), wealths_of(large), strict=True):
+        if all_rows.row_of.size == K:
+            assert len(few.total) * 4 <= K == len(all_rows.total)
+            np.testing.assert_array_equal(few.total[few.row_of[standing]], all_rows.total[standing])
+            np.testing.assert_array_equal(few.log_wealth[few.row_of[standing]], all_rows.log_wealth[standing])
+    assert [small.lead_bound(K - 1, arm) for arm in range(K - 1)] == [large.lead_bound(K - 1, b) for b in range(K - 1)]
+
+
+def test_an_arm_that_is_withdrawn_keeps_no_bets() -> None:
+    game = PairwiseBAI(1e-6, comparison=Betting()).start(K)
+    assert isinstance(game, EliminationGame)
+    rows = few_good_arms(4)
+    game.play(rows[:2])
+    for arm in range(K - 2):
+        game.withdraw(arm)
+    game.play(rows[2:])
+    assert len(game.candidates) == K
+    assert len(wealths_of(game)[0].total) == 2
+
+
+def test_what_a_result_asks_its_game_needs_no_bets() -> None:
+    rows = few_good_arms(50, 8)
+    with bestarm.Race(range(8), items=range(100), bounds=(0.0, 1.0), delta=1e-6) as race:
+        for row in rows:
+            for todo in race.ask():
+                race.tell(todo, {arm: row[arm] for arm in todo.arms})
+        result, going_on = race.result(), race.state.game
+    assert isinstance(going_on, EliminationGame)
+    bound = going_on.regret_bound
+    assert result.regret_bound == bound
+    assert isinstance(result._game, EliminationGame)
+    assert len(wealths_of(result._game)[0].total) == 0
+    assert result._game.play(rows) == 0  # it stays where it is
+    assert result._game.regret_bound == bound
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
+def test_the_memory_of_a_game_is_known_before_it_is_taken(
+    algorithm: Algorithm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_arms = 160
+    game = algorithm.start(n_arms)
+    assert isinstance(game, EliminationGame)
+    taken = bytes_of(game)
+    monkeypatch.setattr("bestarm.record.store.MOST_MEMORY", int(0.9 * taken))
+    with pytest.raises(ValueError, match=r"takes .* GiB of memory"):
+        check_cost(algorithm, n_arms, 1)
+    monkeypatch.setattr("bestarm.record.store.MOST_MEMORY", int(1.1 * taken))
+    check_cost(algorithm, n_arms, 1)
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def history_of(game: EliminationGame) -> Any:
+    assert isinstance(game.evidence, WealthEvidence)
+    return game.evidence.history
+
+
+def test_evidence_keeps_the_rewards_of_arms_that_were_queried() -> None:
+    level = np.append(np.full(K - 2, 0.1), [0.9, 0.9])
+    game = PairwiseBAI(1e-9, comparison=Betting()).start(K)
+    assert isinstance(game, EliminationGame)
+    for luck in np.random.default_rng(0).uniform(-0.1, 0.1, (1000, K)):
+        game.tell((level + luck)[game.ask()].clip(0.0, 1.0))
+    assert game.candidates == (K - 2, K - 1)
+    assert game.n_queries < 1000 * K / 8  # nearly all left soon
+    assert game.n_queries * 8 <= history_of(game).nbytes < game.n_queries * 16  # with room for more
+
+
+@pytest.mark.parametrize("keep", [1.0, 2.5])
+def test_the_history_of_a_game_does_not_depend_on_the_blocks_in_which_it_was_played(keep: float) -> None:
+    rng = np.random.default_rng(1)
+    rows = np.clip(rng.normal(np.linspace(0.2, 0.5, 12), 0.2, (3000, 12)), 0, 1)
+    algorithm = PairwiseBAI(0.05, comparison=Betting(), keep=keep)
+    one_by_one, in_blocks, at_once = (algorithm.start(12) for _ in range(3))
+    for row in rows:
+        if not one_by_one.finished:
+            one_by_one.tell(row[one_by_one.ask()])
+    used = 0
+    while not in_blocks.finished and used < len(rows):
+        used += in_blocks.play(rows[used : used + int(rng.integers(1, 200))])
+    at_once.play(rows)
+    counts = at_once.counts
+    assert len(set(counts.tolist())) > 5
+    for game in (one_by_one, in_blocks, at_once):
+        assert isinstance(game, EliminationGame)
+        assert game.counts.tolist() == counts.tolist()
+        assert history_of(game).nbytes < 16 * game.n_queries + 4000
+        for a in range(12):
+            for b in range(12):
+                n = min(counts[a], counts[b])
+                np.testing.assert_array_equal(history_of(game).differences(a, b), rows[:n, a] - rows[:n, b])
+
+
+@pytest.mark.parametrize("comparison", [Betting(), Betting(pool=300), Wins(), Wins(pool=300)])
+@pytest.mark.parametrize("n_rounds", [1, 20, 250])
+def test_the_smallest_bound_is_found_without_most_of_the_others(
+    comparison: Any, n_rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.clip(np.random.default_rng(2).normal(np.linspace(0.2, 0.5, 12), 0.2, (n_rounds, 12)), 0, 1)
+    game = PairwiseBAI(0.05, comparison=comparison).start(12)
+    game.play(rows)
+    assert isinstance(game, EliminationGame)
+    for arm in range(12):
+        others = [other for other in range(12) if other != arm]
+        slow = min(game.lead_bound(arm, b) for b in others)  # type: ignore[type-var]
+        assert game.evidence.smallest_lead_bound(arm, others) == pytest.approx(slow, rel=0, abs=1e-11)
+    found: list[float] = []
+
+    def noted(*given: Any, **options: Any) -> float:
+        found.append(brentq(*given, **options))
+        return found[-1]
+
+    monkeypatch.setattr("scipy.optimize.brentq", noted)
+    assert game.regret_bound == max(0.0, -min(found, default=-1.0))
+    assert len(found) < len(game.candidates) or n_rounds == 1

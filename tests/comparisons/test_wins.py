@@ -239,17 +239,3 @@ def test_no_kind_of_scores_looks_wrong() -> None:
         warnings.simplefilter("error")
         played(np.random.default_rng(8).integers(0, 2, (200, 3)).astype(np.float64))
         played(0.5 + 1e-4 * np.random.default_rng(8).random((200, 3)), Wins((0, 1)))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"bets": (0.5, 1.0)}, "bets must lie strictly between 0 and 1"),
-        ({"pool": 1}, "pool must be a whole number of at least 2"),
-        ({"bounds": (1, 0)}, "bounds must be two finite numbers"),
-        ({"reserve": 1.0}, "reserve must be a number from 0 to below 1"),
-    ],
-)
-def test_settings_that_are_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match="^" + message):
-        Wins(**given)

@@ -1,4 +1,4 @@
-"""What games, races and records keep is what was scored, and files are read without taking them at their word."""
+"""What races and records keep is what was scored, and files are read without taking them at their word."""
 
 import sqlite3
 from contextlib import closing
@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 from bestarm import Race, StoreError, load_result
-from bestarm.algorithms import EliminationGame, PairwiseBAI
-from bestarm.comparisons import Betting, Wins
-from bestarm.comparisons.wealth import WealthEvidence
 from bestarm.racing import Record
 
 K = 60
@@ -22,106 +18,6 @@ def rows_of(n_rounds: int, n_arms: int = K) -> np.ndarray[Any, np.dtype[np.float
     """Two good arms that nobody can tell apart among bad ones."""
     level = np.append(np.full(n_arms - 2, 0.1), [0.9, 0.9])
     return np.clip(level + np.random.default_rng(0).uniform(-0.1, 0.1, (n_rounds, n_arms)), 0.0, 1.0)
-
-
-def told(rows: Any) -> EliminationGame:
-    game = PairwiseBAI(1e-9, comparison=Betting()).start(rows.shape[1])
-    assert isinstance(game, EliminationGame)
-    for row in rows:
-        game.tell(row[game.ask()])
-    return game
-
-
-# --- games ------------------------------------------------------------------------------------------------------------
-
-
-def history_of(game: EliminationGame) -> Any:
-    assert isinstance(game.evidence, WealthEvidence)
-    return game.evidence.history
-
-
-def test_evidence_keeps_the_rewards_of_arms_that_were_queried() -> None:
-    game = told(rows_of(1000))
-    assert game.candidates == (K - 2, K - 1)
-    assert game.n_queries < 1000 * K / 8  # nearly all left soon
-    assert game.n_queries * 8 <= history_of(game).nbytes < game.n_queries * 16  # with room for more
-
-
-@pytest.mark.parametrize("keep", [1.0, 2.5])
-def test_the_history_of_a_game_does_not_depend_on_the_blocks_in_which_it_was_played(keep: float) -> None:
-    rng = np.random.default_rng(1)
-    rows = np.clip(rng.normal(np.linspace(0.2, 0.5, 12), 0.2, (3000, 12)), 0, 1)
-    algorithm = PairwiseBAI(0.05, comparison=Betting(), keep=keep)
-    one_by_one, in_blocks, at_once = (algorithm.start(12) for _ in range(3))
-    for row in rows:
-        if not one_by_one.finished:
-            one_by_one.tell(row[one_by_one.ask()])
-    used = 0
-    while not in_blocks.finished and used < len(rows):
-        used += in_blocks.play(rows[used : used + int(rng.integers(1, 200))])
-    at_once.play(rows)
-    counts = at_once.counts
-    assert len(set(counts.tolist())) > 5
-    for game in (one_by_one, in_blocks, at_once):
-        assert isinstance(game, EliminationGame)
-        assert game.counts.tolist() == counts.tolist()
-        assert history_of(game).nbytes < 16 * game.n_queries + 4000
-        for a in range(12):
-            for b in range(12):
-                n = min(counts[a], counts[b])
-                np.testing.assert_array_equal(history_of(game).differences(a, b), rows[:n, a] - rows[:n, b])
-
-
-# --- bounds on leads --------------------------------------------------------------------------------------------------
-
-
-def bisected(exact: Any, low: float, high: float, width: float) -> float:
-    if exact(low) < 0:
-        return low
-    while high - low > width:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if exact(middle) >= 0 else (low, middle)
-    return low
-
-
-@pytest.mark.parametrize("pool", [None, 130, 10**6])
-@pytest.mark.parametrize("n", [1, 5, 60, 127])
-def test_bounds_are_those_of_a_slow_bisection(n: int, pool: int | None) -> None:
-    rng = np.random.default_rng(n)
-    betting = Betting(bounds=(0.0, 3.0), pool=pool)
-    kinds: tuple[Any, ...] = (3 * rng.uniform(-1, 1, n), 3.0 * rng.integers(-1, 2, n), np.zeros(n), np.full(n, 3.0))
-    for differences in kinds:
-        for log_threshold in (0.1, 3.0, 20.0):
-
-            def beyond(nu: float, given: Any = differences, threshold: float = log_threshold) -> float:
-                return betting.log_wealth(given, nu) - threshold
-
-            slow = bisected(beyond, -3.0, 3.0, 3e-12)
-            assert betting.lower_bound(differences, log_threshold) == pytest.approx(slow, rel=0, abs=1e-11)
-
-
-@pytest.mark.parametrize("comparison", [Betting(), Betting(pool=300), Wins(), Wins(pool=300)])
-@pytest.mark.parametrize("n_rounds", [1, 20, 250])
-def test_the_smallest_bound_is_found_without_most_of_the_others(
-    comparison: Any, n_rounds: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = np.clip(np.random.default_rng(2).normal(np.linspace(0.2, 0.5, 12), 0.2, (n_rounds, 12)), 0, 1)
-    game = PairwiseBAI(0.05, comparison=comparison).start(12)
-    game.play(rows)
-    assert isinstance(game, EliminationGame)
-    for arm in range(12):
-        others = [other for other in range(12) if other != arm]
-        slow = min(game.lead_bound(arm, b) for b in others)  # type: ignore[type-var]
-        assert game.evidence.smallest_lead_bound(arm, others) == pytest.approx(slow, rel=0, abs=1e-11)
-    found: list[float] = []
-
-    def noted(*given: Any, **options: Any) -> float:
-        found.append(brentq(*given, **options))
-        return found[-1]
-
-    monkeypatch.setattr("scipy.optimize.brentq", noted)
-    assert game.regret_bound == max(0.0, -min(found, default=-1.0))
-    assert len(found) < len(game.candidates) or n_rounds == 1
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
