@@ -1,11 +1,14 @@
 """How random games are fed and compared in several files."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from bestarm.algorithms import EliminationGame, Game, Intervals
+from bestarm.algorithms import Algorithm, EliminationGame, Game, Intervals
+from naive import Matrix
 from slow_games import SlowGame
 
 
@@ -72,3 +75,48 @@ def intervals_of(game: Game) -> Intervals:
     intervals = game.intervals()
     assert intervals is not None
     return intervals
+
+
+# --- rewards so simple that the round of a decision follows by hand --------------------------------------------------
+
+
+def constant(n: int, *rewards: float) -> Matrix:
+    return np.tile(rewards, (n, 1))
+
+
+def swinging(n: int, mean: float, swing: float) -> Matrix:
+    """``mean + swing, mean - swing, mean + swing, ...``"""
+    rewards: Matrix = mean + swing * np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return rewards
+
+
+def swinging_mean(t: int, mean: float, swing: float) -> float:
+    return mean + swing / t if t % 2 else mean
+
+
+def swinging_variance(t: int, swing: float) -> float:
+    """Sum of squares ``t s^2``, less ``t (s/t)^2`` for the mean when ``t`` is odd; divided by ``t - 1``."""
+    return swing**2 * ((t + 1) / t if t % 2 else t / (t - 1))
+
+
+def first_round(margin: Callable[[int], float], start: int) -> int:
+    return next(t for t in range(start, 100_000) if margin(t) > 0)
+
+
+def tell(game: Game, rows: Matrix) -> None:
+    for row in rows:
+        game.tell(row[game.ask()])
+
+
+def assert_eliminated_in(algorithm: Algorithm, rows: Matrix, expected_round: int, margin: float, arm: int = 0) -> Game:
+    """The arm is a candidate after the round before, and gone after the round."""
+    game = algorithm.start(rows.shape[1])
+    tell(game, rows[: expected_round - 1])
+    assert arm in game.candidates
+    assert game.eliminations == []
+    tell(game, rows[expected_round - 1 : expected_round])
+    assert arm not in game.candidates
+    (elimination,) = (one for one in game.eliminations if one.arm == arm)
+    assert elimination.round == expected_round
+    assert elimination.margin == pytest.approx(margin, rel=1e-10, abs=1e-10)
+    return game

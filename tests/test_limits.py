@@ -12,9 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
-from bestarm import BestarmError
-from bestarm import limits as design
-from bestarm import limits as gaussian
+from bestarm import BestarmError, limits
 from bestarm.arms import GaussianArms, TableArms, clustered_arms, equicorrelated_arms
 from bestarm.limits import gaussian_lower_bound, growth_rates, nested_sets, oracle_queries
 
@@ -181,26 +179,24 @@ def test_nested_sets_follow_the_means() -> None:
     assert nested_sets([0.1, 0.9, 0.5]) == [[1], [1, 2], [0, 1, 2]]
 
 
+def bound_for(n_arms: int, subsets: Any = None) -> float:
+    return gaussian_lower_bound(equicorrelated_arms(n_arms), 0.1, subsets)
+
+
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "ties": (lambda: gaussian_lower_bound(GaussianArms([1, 1], np.eye(2)), 0.1), "the bounds need one best arm"),
     "singular": (lambda: gaussian_lower_bound(equicorrelated_arms(3, 1.0), 0.1), "covariance must be regular"),
     "delta": (lambda: gaussian_lower_bound(equicorrelated_arms(3), 1.0), "delta must lie strictly between 0 and 1"),
     "no law": (lambda: gaussian_lower_bound([0.1, 0.2], 0.1), "arms must be a law"),  # type: ignore[arg-type]
-    "many arms": (
-        lambda: gaussian_lower_bound(equicorrelated_arms(17), 0.1),
-        "subsets must be given for more than 16 arms",
-    ),
-    "more arms": (lambda: gaussian_lower_bound(equicorrelated_arms(31), 0.1, [[0]]), "for at most 30 arms, got 31"),
-    "no such arm": (lambda: gaussian_lower_bound(equicorrelated_arms(3), 0.1, [[0, 3]]), r"from 0 to 2, got \[0, 3\]"),
-    "arm twice": (lambda: gaussian_lower_bound(equicorrelated_arms(3), 0.1, [[1, 1]]), r"from 0 to 2, got \[1, 1\]"),
-    "empty set": (lambda: gaussian_lower_bound(equicorrelated_arms(3), 0.1, [[]]), r"from 0 to 2, got \[\]"),
-    "no set": (lambda: gaussian_lower_bound(equicorrelated_arms(3), 0.1, []), "none contains arm 0"),
-    "arm left out": (lambda: gaussian_lower_bound(equicorrelated_arms(3), 0.1, [[0, 1]]), "none contains arm 2"),
+    "many arms": (lambda: bound_for(17), "subsets must be given for more than 16 arms"),
+    "more arms": (lambda: bound_for(31, [[0]]), "for at most 30 arms, got 31"),
+    "no such arm": (lambda: bound_for(3, [[0, 3]]), r"from 0 to 2, got \[0, 3\]"),
+    "arm twice": (lambda: bound_for(3, [[1, 1]]), r"from 0 to 2, got \[1, 1\]"),
+    "empty set": (lambda: bound_for(3, [[]]), r"from 0 to 2, got \[\]"),
+    "no set": (lambda: bound_for(3, []), "none contains arm 0"),
+    "arm left out": (lambda: bound_for(3, [[0, 1]]), "none contains arm 2"),
     "oracle of ties": (lambda: oracle_queries(growth_rates(np.eye(2)), 0.1, union=True), "needs one best arm"),
-    "out of bounds": (
-        lambda: growth_rates([[0.0, 2.0], [1.0, 1.0]]),
-        r"must lie in \[0, 1\], got scores\[0, 1\] = 2.0",
-    ),
+    "out of bounds": (lambda: growth_rates([[0.0, 2.0], [1.0, 1.0]]), r"in \[0, 1\], got scores\[0, 1\] = 2.0"),
     "delta of the oracle": (lambda: oracle_queries(np.array([0, 0.1]), 0.0, union=True), "delta must lie strictly"),
 }
 
@@ -226,7 +222,7 @@ def test_what_cannot_be_certified_is_an_error(arms: GaussianArms) -> None:
 
 
 def test_a_solver_that_gives_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(design, "SOLVED", ())
+    monkeypatch.setattr(limits, "SOLVED", ())
     with pytest.raises(BestarmError, match=r"\(clarabel ends with Solved\)"):
         gaussian_lower_bound(equicorrelated_arms(2), DELTA)
 
@@ -236,13 +232,13 @@ def test_a_solver_that_is_wrong_is_never_believed(monkeypatch: pytest.MonkeyPatc
     arms = equicorrelated_arms(4, 0.5)
     true = gaussian_lower_bound(arms, DELTA)
 
-    right = design.cheapest_design
+    right = limits.cheapest_design
 
     def wrong(*problem: Any) -> tuple[Floats, Floats]:
         weights, prices = right(*problem)
         return 0.9 * weights + 1e-4, prices * by
 
-    monkeypatch.setattr(gaussian, "cheapest_design", wrong)
+    monkeypatch.setattr(limits, "cheapest_design", wrong)
     by = np.array([5.0, 5.0, 5.001])
     assert gaussian_lower_bound(arms, DELTA) <= true * (1 + 1e-5)
     by = np.array([5.0, 1.0, 1.0])
@@ -287,11 +283,8 @@ def test_the_best_arm_stays_as_long_as_the_last_of_the_others() -> None:
     log_level = log(2 / 0.05)
     assert oracle_queries(rates, 0.05, union=True) == pytest.approx(log_level * (10 + 2.5 + 10), rel=1e-12)
     assert oracle_queries(rates, 0.05, union=False) == pytest.approx(log(20) * 22.5, rel=1e-12)
-
-
-def test_with_two_arms_there_is_no_union() -> None:
-    rates = np.array([0.0, 0.3])
-    assert oracle_queries(rates, 0.05, union=True) == oracle_queries(rates, 0.05, union=False)
+    two = np.array([0.0, 0.3])  # there is no union
+    assert oracle_queries(two, 0.05, union=True) == oracle_queries(two, 0.05, union=False)
 
 
 def test_the_oracle_itself_needs_a_little_more() -> None:

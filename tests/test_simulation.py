@@ -4,8 +4,9 @@ import multiprocessing
 import subprocess
 import sys
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -77,18 +78,12 @@ def test_the_default_number_of_threads_does_not_matter(monkeypatch: pytest.Monke
         assert_same(simulated(ALGORITHMS["PairwiseBAI"]), expected)
 
 
-def test_other_seeds_play_other_games() -> None:
-    first, second = (simulated(ALGORITHMS["PairwiseBAI"], seed=seed) for seed in (7, 8))
-    assert (first.queries != second.queries).mean() > 0.9
-
-
-def test_games_of_one_simulation_differ() -> None:
-    assert len(set(simulated(ALGORITHMS["PairwiseBAI"]).queries.tolist())) > N / 2
-
-
-def test_the_first_games_do_not_depend_on_how_many_follow() -> None:
+def test_a_game_depends_on_its_number_and_the_seed_alone() -> None:
+    games, others = (simulated(ALGORITHMS["PairwiseBAI"], seed=seed).queries for seed in (7, 8))
+    assert (games != others).mean() > 0.9
+    assert len(set(games.tolist())) > N / 2
     few = bestarm.simulate(ALGORITHMS["PairwiseBAI"], ARMS, repetitions=5, seed=7)
-    np.testing.assert_array_equal(few.queries, simulated(ALGORITHMS["PairwiseBAI"]).queries[:5])
+    np.testing.assert_array_equal(few.queries, games[:5])
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -141,6 +136,8 @@ def test_an_error_is_a_game_that_lost_every_arm_with_the_largest_mean() -> None:
     assert sim.errors.tolist() == [False] * 6 + [True]
     assert sim.error_rate == pytest.approx(1 / 7, rel=1e-14)
     assert sim.decided.tolist() == [True, True, False, False, False, False, True]
+    one_best = simulation([[1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1]], means=(0.1, 0.5, 0.2))
+    assert one_best.errors.tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize(("epsilon", "errors"), [(0.0, [True, True, False]), (0.1, [True, False, False])])
@@ -173,11 +170,6 @@ def test_games_that_return_an_arm_within_epsilon_are_no_errors(worse_by: float, 
     assert (sim.error_rate, judged.error_rate) == (0.0, rate)
 
 
-def test_one_best_arm_must_be_among_the_candidates() -> None:
-    sim = simulation([[1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1]], means=(0.1, 0.5, 0.2))
-    assert sim.errors.tolist() == [True, False, True, True]
-
-
 def test_games_that_end_by_their_budget_keep_their_candidates() -> None:
     arms = GaussianArms([0.0, 0.001, -50.0], np.eye(3))
     sim = bestarm.simulate(PairwiseBAI(0.1, comparison=GaussianBernstein(), max_rounds=200), arms, repetitions=30)
@@ -207,9 +199,6 @@ def test_mean_and_standard_error_of_the_queries() -> None:
     assert sim.repetitions == 4
     assert sim.mean_queries == 5.0
     assert sim.standard_error == pytest.approx(np.sqrt((9 + 1 + 1 + 25) / 3 / 4), rel=1e-14)
-
-
-def test_one_game_has_no_standard_error() -> None:
     assert np.isnan(simulation([[0, 1, 0]]).standard_error)
 
 
@@ -250,15 +239,10 @@ class FailingArms(GaussianArms):
 
 
 @pytest.mark.parametrize("failing_draw", [1, 25])
-def test_a_draw_that_fails_in_a_worker_reaches_the_caller(failing_draw: int) -> None:
+@pytest.mark.parametrize("executors", [nullcontext, partial(ThreadPoolExecutor, 2)], ids=["default", "given"])
+def test_a_draw_that_fails_in_a_worker_reaches_the_caller(failing_draw: int, executors: Any) -> None:
     arms = FailingArms(ARMS.means, ARMS.covariance, failing_draw)
-    with pytest.raises(ArithmeticError, match="the source of rewards broke down"):
-        bestarm.simulate(ALGORITHMS["PairwiseBAI"], arms, repetitions=40)
-    arms = FailingArms(ARMS.means, ARMS.covariance, failing_draw)
-    with (
-        ThreadPoolExecutor(2) as executor,
-        pytest.raises(ArithmeticError, match="the source of rewards broke down"),
-    ):
+    with executors() as executor, pytest.raises(ArithmeticError, match="the source of rewards broke down"):
         bestarm.simulate(ALGORITHMS["PairwiseBAI"], arms, repetitions=40, executor=executor)
 
 

@@ -1,98 +1,53 @@
-"""Decision tables: rewards so simple that the round of every decision follows from the formula by hand."""
+"""Elimination by hand: rewards so simple that the round follows from the formula, kept arms, budgets, zones."""
 
-from collections.abc import Callable
-from math import exp, log, sqrt
+from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import binomtest
 
-from bestarm.algorithms import LUCB, Algorithm, Elimination, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
-from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
-from naive import Matrix
+import naive
+from bestarm import simulate
+from bestarm.algorithms import Algorithm, ConvexBAI, Elimination, Game, PairwiseBAI
+from bestarm.arms import TableArms
+from bestarm.comparisons import (
+    Betting,
+    Comparison,
+    ConvexBernstein,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    StudentMixture,
+)
+from bestarm.simulation import repetition_rng
+from games import assert_eliminated_in, constant, first_round, swinging, swinging_mean, swinging_variance, tell
+from naive import Matrix, Played
 from subjects import SUBJECTS
 
 # Rewards are made up here: that they do not look like what a comparison is made for is no news.
 pytestmark = pytest.mark.filterwarnings("ignore::bestarm.AssumptionWarning")
 
 
-def constant(n: int, *rewards: float) -> Matrix:
-    return np.tile(rewards, (n, 1))
-
-
-def swinging(n: int, mean: float, swing: float) -> Matrix:
-    """``mean + swing, mean - swing, mean + swing, ...``"""
-    rewards: Matrix = mean + swing * np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    return rewards
-
-
-def swinging_mean(t: int, mean: float, swing: float) -> float:
-    return mean + swing / t if t % 2 else mean
-
-
-def swinging_variance(t: int, swing: float) -> float:
-    """Sum of squares ``t s^2``, less ``t (s/t)^2`` for the mean when ``t`` is odd; divided by ``t - 1``."""
-    return swing**2 * ((t + 1) / t if t % 2 else t / (t - 1))
-
-
-def first_round(margin: Callable[[int], float], start: int) -> int:
-    return next(t for t in range(start, 100_000) if margin(t) > 0)
-
-
-def tell(game: Game, rows: Matrix) -> None:
-    for row in rows:
-        game.tell(row[game.ask()])
-
-
-def assert_eliminated_in(algorithm: Algorithm, rows: Matrix, expected_round: int, margin: float, arm: int = 0) -> Game:
-    """The arm is a candidate after the round before, and gone after the round."""
-    game = algorithm.start(rows.shape[1])
-    tell(game, rows[: expected_round - 1])
-    assert arm in game.candidates
-    assert game.eliminations == []
-    tell(game, rows[expected_round - 1 : expected_round])
-    assert arm not in game.candidates
-    (elimination,) = (one for one in game.eliminations if one.arm == arm)
-    assert elimination.round == expected_round
-    assert elimination.margin == pytest.approx(margin, rel=1e-10, abs=1e-10)
-    return game
-
-
-def alpha(t: int, K: int, delta: float) -> float:
-    return sqrt(log(2 * K**2 * t * (t + 1) / delta) / (t - 1))
-
-
 # --- Pairwise-BAI ----------------------------------------------------------------------------------------------------
 
 
-def test_pairwise_bounded_constant_difference() -> None:
+@pytest.mark.parametrize(
+    ("delta", "lead", "swing", "expected_round"),
     # 9 log(8 t (t + 1) / 0.1) / (t - 1) is 1.0056 at t = 127 and 0.9988 at t = 128.
-    game = assert_eliminated_in(
-        PairwiseBAI(0.1, comparison=EmpiricalBernstein()), constant(128, 0.0, 1.0), 128, 1 - 9 * alpha(128, 2, 0.1) ** 2
-    )
-    assert game.reason == "decided"
-    assert game.best == 1
-    assert game.n_queries == 2 * 128
-
-
-@pytest.mark.parametrize(("lead", "swing", "expected_round"), [(0.6, 0.1, 269), (0.5, 0.25, 395), (0.5, 0.5, 521)])
-def test_pairwise_bounded_swinging_difference(lead: float, swing: float, expected_round: int) -> None:
+    [(0.1, 1.0, 0.0, 128), (0.05, 0.6, 0.1, 269), (0.05, 0.5, 0.25, 395), (0.05, 0.5, 0.5, 521)],
+)
+def test_pairwise_bounded_swinging_difference(delta: float, lead: float, swing: float, expected_round: int) -> None:
     rows = np.column_stack([np.zeros(expected_round), swinging(expected_round, lead, swing)])
 
     def margin(t: int) -> float:
-        a, V = alpha(t, 2, 0.05), swinging_variance(t, swing)
+        a, V = naive.paper_alpha(t, 2, delta), swinging_variance(t, swing)
         return swinging_mean(t, lead, swing) - 3 / 2 * a * sqrt(2 * V) - 9 * a**2
 
     assert first_round(margin, 3) == expected_round
-    assert_eliminated_in(
-        PairwiseBAI(0.05, comparison=EmpiricalBernstein()), rows, expected_round, margin(expected_round)
-    )
-
-
-def inflation(x: float, f: Literal["proved", "published"]) -> float:
-    if x < 1 / 3:
-        return 1 / (1 - 2 * x)
-    return exp(2 * x**2 + 1) if f == "proved" else exp(2 * x + 1)
+    algorithm = PairwiseBAI(delta, comparison=EmpiricalBernstein())
+    game = assert_eliminated_in(algorithm, rows, expected_round, margin(expected_round))
+    assert (game.reason, game.best, game.n_queries) == ("decided", 1, 2 * expected_round)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +69,8 @@ def test_pairwise_gaussian_swinging_difference(
     swings = [swinging(expected_round, 0, -swing / 2), swinging(expected_round, 1, swing / 2)]
 
     def margin(t: int) -> float:
-        a, V = alpha(t, 2, 0.05), swinging_variance(t, swing)
-        return swinging_mean(t, 1, swing) - 3 / 2 * a * sqrt(2 * inflation(a, f) * V)
+        a, V = naive.paper_alpha(t, 2, 0.05), swinging_variance(t, swing)
+        return swinging_mean(t, 1, swing) - 3 / 2 * a * sqrt(2 * naive.f(a, f) * V)
 
     assert first_round(margin, 3) == expected_round
     rows = np.column_stack(swings) + wave[:, None]
@@ -171,30 +126,27 @@ def rounds_asked(algorithm: Algorithm, rows: Matrix, arm: int) -> list[int]:
     return asked
 
 
-@pytest.mark.parametrize(("keep", "last"), [(1, 3), (1.3, 3), (1.4, 4), (2, 6), (2.5, 7), (82, 246)])
-def test_an_arm_beaten_in_round_3_is_asked_up_to_keep_times_3(keep: float, last: int) -> None:
-    rows = constant(300, 1.0, 0.0, 1.0)  # the tied arms 0 and 2 play on
-    assert rounds_asked(PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=keep), rows, arm=1) == list(
-        range(1, last + 1)
-    )
-
-
-@pytest.mark.parametrize(("keep", "last"), [(1, 137), (2, 274), (2.5, 342), (82, 11234)])
-def test_an_arm_beaten_in_round_137_is_asked_up_to_keep_times_137(keep: float, last: int) -> None:
-    # 9 log(18 t (t + 1) / 0.1) / (t - 1) is 1.0017 at t = 136 and 0.9953 at t = 137.
-    assert 9 * alpha(137, 3, 0.1) ** 2 < 1 < 9 * alpha(136, 3, 0.1) ** 2
-    rows = constant(12_000 if keep == 82 else 400, 1.0, 0.0, 1.0)
-    assert rounds_asked(PairwiseBAI(0.1, comparison=EmpiricalBernstein(), keep=keep), rows, arm=1) == list(
-        range(1, last + 1)
-    )
+@pytest.mark.parametrize(
+    ("comparison", "keep", "last"),
+    [
+        *((GaussianBernstein(), *case) for case in [(1, 3), (1.3, 3), (1.4, 4), (2, 6), (2.5, 7), (82, 246)]),
+        *((EmpiricalBernstein(), *case) for case in [(1, 137), (2, 274), (2.5, 342), (82, 11234)]),
+    ],
+)
+def test_a_beaten_arm_is_asked_up_to_keep_times_the_round(comparison: Comparison, keep: float, last: int) -> None:
+    """It is beaten in round 3 or 137: 9 log(18 t (t + 1) / 0.1) / (t - 1) is 1.0017 at t = 136, 0.9953 at t = 137."""
+    assert 9 * naive.paper_alpha(137, 3, 0.1) ** 2 < 1 < 9 * naive.paper_alpha(136, 3, 0.1) ** 2
+    rows = constant(last + 50, 1.0, 0.0, 1.0)  # the tied arms 0 and 2 play on
+    asked = rounds_asked(PairwiseBAI(0.1, comparison=comparison, keep=keep), rows, arm=1)
+    assert asked == list(range(1, last + 1))
 
 
 def test_keep_times_round_is_not_lost_to_rounding() -> None:
     assert 1.15 * 100 < 115
 
     def slope(t: int) -> float:
-        a = alpha(t, 3, 0.1)
-        return 3 / 2 * a * sqrt(2 * inflation(a, "proved"))
+        a = naive.paper_alpha(t, 3, 0.1)
+        return 3 / 2 * a * sqrt(2 * naive.f(a, "proved"))
 
     # The lead is 1 in even rounds and smaller in odd ones; the swing makes it cross between rounds 98 and 100.
     swing = -2 / (slope(98) * sqrt(98 / 97) + slope(100) * sqrt(100 / 99))
@@ -250,118 +202,166 @@ def test_a_game_decided_in_its_last_round_is_decided(limits: dict[str, int]) -> 
     assert game.reason == "decided"
 
 
-def test_a_budget_too_small_for_one_round_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_queries must allow for one round of all 3 arms, got 2"):
-        PairwiseBAI(0.1, comparison=GaussianBernstein(), max_queries=2).start(3)
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        PairwiseBAI(0.1, comparison=GaussianBernstein(), max_queries=4),
+        PairwiseBAI(0.1, max_queries=4),
+        PairwiseBAI(0.1, comparison=Betting(), max_queries=4),
+        ConvexBAI(0.1, comparison=ConvexBernstein(), max_queries=4),
+    ],
+)
+def test_a_budget_too_small_for_one_round_is_refused(algorithm: Algorithm) -> None:
+    assert algorithm.start(4).ask().tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match=r"^max_queries must .* 5 arms, got 4"):
+        algorithm.start(5)
 
 
-# --- the baselines ---------------------------------------------------------------------------------------------------
+# --- a kept arm that beats every candidate in one round ---------------------------------------------------------------
+
+GAUSSIAN = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=82)
+BOUNDED = PairwiseBAI(0.1, comparison=EmpiricalBernstein(), keep=82)
+
+
+def turning_rows(n: int, switch: int, before: list[float], after: list[float]) -> Matrix:
+    return np.where(np.arange(n)[:, None] < switch, before, after)
+
+
+def swinging_candidates(leader: int) -> Matrix:
+    """Arm 3 turns; arms 0 to 2 swing around means so near that they cannot beat each other, one of them ahead."""
+    rows = turning_rows(200, 3, [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 0.0, 4.0])
+    rows[:, 1] += np.tile([0.01, -0.01], 100)
+    rows[:, 2] += np.tile([0.01, 0.01, -0.01, -0.01], 50)
+    rows[:, leader] += np.tile([0.002, -0.001], 100)
+    return rows
+
+
+def all_but_one() -> Matrix:
+    """Arm 0 turns with arm 3, which therefore beats only arms 1 and 2."""
+    rows = swinging_candidates(1)
+    rows[:, 0] = rows[:, 3]
+    rows[:3, 0] = 0.0
+    return rows
+
+
+def reference(algorithm: PairwiseBAI, rows: Matrix) -> Played:
+    slow = naive.pairwise_gaussian if isinstance(algorithm.comparison, GaussianBernstein) else naive.pairwise_bounded
+    return slow(rows, algorithm.delta, keep=algorithm.keep)
+
+
+def assert_as_reference(game: Game, expected: Played) -> None:
+    found = [*game.eliminations, *([game.contradiction] if game.contradiction else [])]
+    beaten = [*expected.eliminations, *([expected.contradiction] if expected.contradiction else [])]
+    assert [(one.arm, one.round) for one in found] == [(one.arm, one.round) for one in beaten]
+    for one, other in zip(found, beaten, strict=True):
+        assert one.margin == pytest.approx(other.margins[one.by], rel=1e-10)
+        assert other.margins[one.by] == pytest.approx(other.largest, rel=1e-10)
+    assert (game.candidates, game.n_queries) == (expected.candidates, expected.n_queries)
+    assert (game.contradiction is None) == (expected.contradiction is None)
 
 
 @pytest.mark.parametrize(
-    ("variances", "lead", "expected_round"),
-    [((1.0, 4.0), 1.0, 268), ((0.0, 1.0), 2.0, 4), ((0.01, 0.01), 1.0, 1), ((0.0, 0.0), 1.0, 1)],
+    ("algorithm", "rows", "stays"),
+    [
+        # Arm 1 is beaten in round 3 or 137, the first in which that is possible, and then turns.
+        (GAUSSIAN, turning_rows(200, 3, [0.0, -1.0, 0.0], [0.0, 4.0, 0.0]), 0),
+        (BOUNDED, turning_rows(1000, 137, [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]), 0),
+        *((GAUSSIAN, swinging_candidates(leader), leader) for leader in range(3)),
+    ],
+    ids=["gaussian", "bounded", "leader 0", "leader 1", "leader 2"],
 )
-def test_hoeffding_race_constant_rewards(variances: tuple[float, float], lead: float, expected_round: int) -> None:
-    def margin(t: int) -> float:
-        return lead - (sqrt(variances[0]) + sqrt(variances[1])) * sqrt(2 * log(4 * t * (t + 1) / 0.1) / t)
-
-    assert first_round(margin, 1) == expected_round
-    rows = constant(expected_round, 0.0, lead)
-    assert_eliminated_in(HoeffdingRace(0.1, variances=variances), rows, expected_round, margin(expected_round))
-
-
-@pytest.mark.parametrize(
-    ("swings", "expected_round"),
-    [((0.0, 0.0), 2), ((0.001, 0.002), 3), ((0.25, 0.5), 61), ((1.0, 2.0), 481)],
-)
-def test_variance_race_gaussian_swinging_rewards(swings: tuple[float, float], expected_round: int) -> None:
-    def margin(t: int) -> float:
-        a = sqrt(log(8 * t * (t + 1) / 0.1) / (t - 1))
-        radii = [a * sqrt(2 * inflation(a, "proved") * swinging_variance(t, swing)) for swing in swings]
-        return swinging_mean(t, 1, swings[1]) - swinging_mean(t, 0, swings[0]) - sum(radii)
-
-    assert first_round(margin, 2) == expected_round
-    rows = np.column_stack([swinging(expected_round, 0, swings[0]), swinging(expected_round, 1, swings[1])])
-    assert_eliminated_in(VarianceRace(0.1), rows, expected_round, margin(expected_round))
-
-
-@pytest.mark.parametrize(
-    ("means", "swings", "expected_round"),
-    [((0.0, 1.0), (0.0, 0.0), 77), ((0.1, 0.9), (0.05, 0.1), 112), ((0.25, 0.75), (0.2, 0.2), 252)],
-)
-def test_variance_race_bounded_swinging_rewards(
-    means: tuple[float, float], swings: tuple[float, float], expected_round: int
+def test_where_a_kept_arm_beats_every_candidate_the_one_with_the_largest_mean_stays(
+    algorithm: PairwiseBAI, rows: Matrix, stays: int
 ) -> None:
-    def radius(t: int, swing: float) -> float:
-        x, variance = log(6 * t * (t + 1) / 0.1), swinging_variance(t, swing) * (t - 1) / t
-        return sqrt(2 * variance * x / t) + 3 * x / t
-
-    def margin(t: int) -> float:
-        low = swinging_mean(t, means[1], swings[1]) - radius(t, swings[1])
-        return low - swinging_mean(t, means[0], swings[0]) - radius(t, swings[0])
-
-    assert first_round(margin, 2) == expected_round
-    rows = np.column_stack([swinging(expected_round, means[i], swings[i]) for i in (0, 1)])
-    assert_eliminated_in(VarianceRace(0.1, rewards="bounded"), rows, expected_round, margin(expected_round))
-
-
-@pytest.mark.parametrize("min_rounds", [2, 5, 10])
-def test_kim_nelson_looks_first_after_its_first_rounds(min_rounds: int) -> None:
-    # No variance: the boundary is 0, and the smallest lead decides at the first look.
-    algorithm = KimNelson(0.1, indifference_zone=0.1, min_rounds=min_rounds)
-    assert_eliminated_in(algorithm, constant(min_rounds, 0.0, 0.25), min_rounds, margin=0.25)
+    expected, K = reference(algorithm, rows), rows.shape[1]
+    told, played = algorithm.start(K), algorithm.start(K)
+    played.play(rows)
+    tell(told, rows[: played.n_rounds])
+    for game in (told, played):
+        assert_as_reference(game, expected)
+        assert (game.reason, game.candidates, game.best) == ("decided", (stays,), stays)
+        assert game.contradiction is not None
+        assert [one.round for one in game.eliminations[1:]] == [game.n_rounds] * (K - 2)
+        with pytest.raises(RuntimeError, match="decided"):
+            game.ask()
+    assert (told.eliminations, told.contradiction) == (played.eliminations, played.contradiction)
 
 
 @pytest.mark.parametrize(
-    ("min_rounds", "swing", "lead", "zone", "expected_round"),
-    [(2, 0.5, 1.0, 0.5, 9), (4, 0.5, 0.05, 0.1, 67), (10, 0.5, 0.05, 0.1, 25), (10, 2.0, 0.5, 0.5, 19)],
+    ("keep", "rows", "candidates"),
+    [
+        *((keep, turning_rows(500, 3, [0.0, -1.0, 0.0], [0.0, 4.0, 0.0]), (0, 2)) for keep in (1, 2, 2.5)),
+        (82, all_but_one(), (0,)),
+    ],
+    ids=str,
 )
-def test_kim_nelson_knows_only_the_variance_of_the_first_rounds(
-    min_rounds: int, swing: float, lead: float, zone: float, expected_round: int
+def test_a_kept_arm_that_is_dropped_or_beats_all_but_one_contradicts_nobody(
+    keep: float, rows: Matrix, candidates: tuple[int, ...]
 ) -> None:
-    wild = 3.0  # what the difference swings by after the first rounds: it moves the mean, not the boundary
-    eta: float = (0.2 ** (-2 / (min_rounds - 1)) - 1) / 2
-    h2S2 = 2 * eta * (min_rounds - 1) * swinging_variance(min_rounds, swing)
-
-    def margin(r: int) -> float:
-        mean = lead if r % 2 == 0 else lead + (swing if r < min_rounds else wild) / r
-        return mean - max(0, zone / (2 * r) * (h2S2 / zone**2 - r))
-
-    assert first_round(margin, min_rounds) == expected_round
-    ahead = np.where(np.arange(200) < min_rounds, swinging(200, lead, swing), swinging(200, lead, wild))
-    rows = np.column_stack([np.zeros(200), ahead])
-    assert_eliminated_in(
-        KimNelson(0.1, indifference_zone=zone, min_rounds=min_rounds), rows, expected_round, margin(expected_round)
-    )
+    algorithm = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=keep)
+    game = algorithm.start(rows.shape[1])
+    game.play(rows)
+    assert_as_reference(game, reference(algorithm, rows))
+    assert (game.candidates, game.contradiction) == (candidates, None)
 
 
-@pytest.mark.parametrize(
-    ("variances", "lead", "expected_round"),
-    [((1.0, 1.0), 1.0, 195), ((1.0, 4.0), 2.0, 97), ((0.01, 0.01), 1.0, 1), ((0.0, 0.0), 1.0, 1)],
-)
-def test_lucb_stops_when_the_intervals_part(variances: tuple[float, float], lead: float, expected_round: int) -> None:
-    def margin(t: int) -> float:  # of two arms both are asked in every round
-        return lead - (sqrt(variances[0]) + sqrt(variances[1])) * sqrt(2 * log(10 * t**4 / 0.4) / t)
+def test_simulate_reports_the_games_that_contradict_themselves() -> None:
+    # The third arm is the best, but starts with three bad rounds in one game of 23, and is beaten by the first.
+    arms = TableArms([[0.0, 0.0, -1.0]] * 7 + [[0.0, 0.0, 9.0]] * 13)
+    algorithm = PairwiseBAI(0.1, comparison=GaussianBernstein(), keep=82, max_rounds=250)
+    sim = simulate(algorithm, arms, repetitions=200, seed=3)
+    games = [
+        naive.pairwise_gaussian(arms.draw(250, repetition_rng(3, repetition)), 0.1, "proved", keep=82)
+        for repetition in range(200)
+    ]
+    contradictions = [game.contradiction is not None for game in games]
+    assert sim.contradictions.tolist() == contradictions
+    assert 3 <= sum(contradictions) <= 20
+    assert sim.rounds.tolist() == [game.n_rounds for game in games]
+    assert sim.queries.tolist() == [game.n_queries for game in games]
+    assert [(winner,) for winner in sim.winners] == [game.candidates for game in games]
+    np.testing.assert_array_equal(sim.errors, contradictions)  # here only these games lose the best arm
 
-    assert first_round(margin, 1) == expected_round
-    rows = constant(expected_round, 0.0, lead)
-    game = assert_eliminated_in(LUCB(0.1, variances=variances), rows, expected_round, margin(expected_round))
-    assert game.reason == "decided"
-    assert (game.best, game.candidates) == (1, (1,))
+
+# --- a zone without its promise: only arms within the zone of the best arm beat it -----------------------------------
+
+DELTA, GAMES, ROUNDS, LEAD = 0.2, 200, 4000, 0.06
+BEST, TWIN, FAR = 0, 1, range(2, 10)
+BEHIND = np.array([0.0, 0.0] + [LEAD] * len(FAR))
 
 
-def test_lucb_asks_all_arms_then_leader_and_challenger() -> None:
-    # Rewards 0, 1, 0.9 and variances 1. Upper bounds of arms 0 and 2, with beta_t = sqrt(2 log(15 t^4 / 0.4)):
-    # t = 1: beta, 0.9 + beta;  2: 3.58, 3.43;  3: 2.83, 3.73;  4: 3.03, 3.37;  5: 3.17, 3.14
-    expected = [[0, 1, 2], [1, 2], [0, 1], [1, 2], [1, 2], [0, 1]]
-    game = LUCB(0.1, variances=1.0).start(3)
-    asked = []
-    for _ in range(6):
-        asked.append(game.ask().tolist())
-        tell(game, constant(1, 0.0, 1.0, 0.9))
-        assert game.candidates == (0, 1, 2)
-        assert game.eliminations == []
-    assert asked == expected
-    assert game.counts.tolist() == [3, 6, 4]
-    assert game.n_queries == 13
+def rows(comparison: Comparison, seed: int) -> NDArray[np.float64]:
+    """The best arm and its equal, so that there is no lead, and arms that are behind by `LEAD`."""
+    luck = np.random.default_rng(seed)
+    if comparison.bounds is None:
+        return np.asarray(luck.standard_normal((ROUNDS, BEHIND.size)) / 4 - BEHIND)
+    return (luck.random((ROUNDS, BEHIND.size)) < 0.5 - BEHIND).astype(np.float64)
+
+
+def beaten_by_far_arms(comparison: Comparison, zone: float) -> tuple[int, int]:
+    """Games in which the best arm was out, and those of them in which its equal had no part in it.
+
+    For a boundary: a far arm beat it. For bets, which are summed: its equal was behind it, so that it did not count.
+    """
+    out = without_the_twin = 0
+    for seed in range(GAMES):
+        played = rows(comparison, seed)
+        game = PairwiseBAI(DELTA, comparison=comparison, indifference_zone=zone).start(BEHIND.size)
+        game.play(played)
+        for elimination in game.eliminations:
+            if elimination.arm == BEST:
+                out += 1
+                shared = min(elimination.round, int(game.counts[TWIN]))
+                twin_ahead = played[:shared, TWIN].sum() >= played[:shared, BEST].sum() - 1e-9
+                by_boundary = comparison.bounds is None
+                without_the_twin += elimination.by in FAR if by_boundary else not twin_ahead
+    return out, without_the_twin
+
+
+@pytest.mark.parametrize("comparison", [StudentMixture(min_rounds=2), Betting()], ids=["boundary", "betting"])
+def test_without_its_promise_a_zone_still_keeps_far_arms_from_beating_the_best(comparison: Comparison) -> None:
+    out, wrong = beaten_by_far_arms(comparison, LEAD)
+    assert out > GAMES * DELTA  # the promise is broken, so the best arm does leave
+    assert binomtest(wrong, GAMES, DELTA, alternative="greater").pvalue > 0.01
+    out, wrong = beaten_by_far_arms(comparison, 10 * LEAD)  # now these arms are within the zone as well
+    assert binomtest(wrong, GAMES, DELTA, alternative="greater").pvalue < 0.01

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from bestarm import AssumptionWarning
 from bestarm.algorithms import Game, HoeffdingRace, PairwiseBAI, VarianceRace
-from bestarm.algorithms.game import LOOK
 from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
 from subjects import COMPARISONS
 
 Array = NDArray[np.float64]
 K = 4
+LOOK = 50  # rounds after which the rewards are judged
 DELTA = 1e-9  # nobody is out early
 
 PAIRS = [comparison for comparison in COMPARISONS.values() if comparison.role == "pairs"]
@@ -69,38 +69,33 @@ def narrow(n: int, spread: float = 0.01) -> Array:
 
 
 @every_way
-@pytest.mark.parametrize("comparison", GAUSSIAN)
-def test_gaussian_comparisons_warn_once_of_discrete_rewards(way: str, comparison: Comparison) -> None:
+@pytest.mark.parametrize(
+    ("comparison", "make", "words"),
+    [
+        *((one, bernoulli, r"at most 10 distinct values.*give their bounds$") for one in GAUSSIAN),
+        *((one, narrow, r"less than 5% of the range from 0 to 1: .* far fewer") for one in BOUNDED),
+    ],
+)
+def test_games_warn_once_of_rewards_that_a_comparison_is_not_made_for(
+    way: str, comparison: Comparison, make: Callable[[int], Array], words: str
+) -> None:
     game = PairwiseBAI(DELTA, comparison=comparison).start(K)
-    with pytest.warns(AssumptionWarning, match=r"at most 10 distinct values.*give bounds=\(low, high\)$") as caught:
-        WAYS[way](game, bernoulli(300))
-    assert game.warnings == [str(caught[0].message)]
+    with pytest.warns(AssumptionWarning, match=words) as caught:
+        WAYS[way](game, make(300))
+    assert game.warnings == [str(one.message) for one in caught]
     assert len(caught) == 1
     assert game.n_rounds == 300
 
 
 @every_way
-@pytest.mark.parametrize("comparison", BOUNDED)
-def test_bounded_comparisons_warn_once_of_small_differences(way: str, comparison: Comparison) -> None:
-    game = PairwiseBAI(DELTA, comparison=comparison).start(K)
-    with pytest.warns(AssumptionWarning, match=r"less than 5% of the range from 0 to 1: .* far fewer") as caught:
-        WAYS[way](game, narrow(300))
-    assert game.warnings == [str(caught[0].message)]
-    assert len(caught) == 1
-    assert game.n_rounds == 300
-
-
-@every_way
-@pytest.mark.parametrize("comparison", GAUSSIAN)
-def test_gaussian_comparisons_accept_gaussian_rewards(way: str, comparison: Comparison) -> None:
-    with no_warning():
-        WAYS[way](PairwiseBAI(DELTA, comparison=comparison).start(K), normal(300))
-
-
-@every_way
-@pytest.mark.parametrize("comparison", BOUNDED)
-@pytest.mark.parametrize("make", [bernoulli, lambda n: narrow(n, 0.1)])
-def test_bounded_comparisons_accept_differences_that_use_the_range(
+@pytest.mark.parametrize(
+    ("comparison", "make"),
+    [
+        *((one, normal) for one in GAUSSIAN),
+        *((one, make) for one in BOUNDED for make in (bernoulli, lambda n: narrow(n, 0.1))),
+    ],
+)
+def test_games_accept_rewards_that_a_comparison_is_made_for(
     way: str, comparison: Comparison, make: Callable[[int], Array]
 ) -> None:
     with no_warning():
@@ -123,7 +118,6 @@ def test_the_data_are_judged_after_fifty_rounds_and_not_before(way: str, case: s
         WAYS[way](game, rows[:-1])
     with pytest.warns(AssumptionWarning):
         WAYS[way](game, rows[-1:])
-    assert LOOK == 50
 
 
 @every_case

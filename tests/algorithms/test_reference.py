@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from typing import Literal
 
@@ -163,14 +164,6 @@ def pairwise_gaussian(rng: RNG, f: Literal["proved", "published"]) -> Match:
     )
 
 
-def pairwise_proved(rng: RNG) -> Match:
-    return pairwise_gaussian(rng, "proved")
-
-
-def pairwise_published(rng: RNG) -> Match:
-    return pairwise_gaussian(rng, "published")
-
-
 def known_variances(rng: RNG, K: int) -> Matrix:
     values = rng.choice([0.0, 0.01, 0.04], size=K) if rng.random() < 0.3 else 10 ** rng.uniform(-4, -1, K)
     return np.full(K, values[0]) if rng.random() < 0.3 else values
@@ -216,17 +209,14 @@ def lucb(rng: RNG) -> Match:
 
 
 MATCHES: dict[str, Callable[[RNG], Match]] = {
-    match.__name__: match
-    for match in (
-        pairwise_bounded,
-        pairwise_proved,
-        pairwise_published,
-        hoeffding,
-        variance_gaussian,
-        variance_bounded,
-        kim_nelson,
-        lucb,
-    )
+    "pairwise_bounded": pairwise_bounded,
+    "pairwise_proved": partial(pairwise_gaussian, f="proved"),
+    "pairwise_published": partial(pairwise_gaussian, f="published"),
+    "hoeffding": hoeffding,
+    "variance_gaussian": variance_gaussian,
+    "variance_bounded": variance_bounded,
+    "kim_nelson": kim_nelson,
+    "lucb": lucb,
 }
 
 

@@ -18,7 +18,6 @@ import one_wealth
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import PoolArms, TableArms
 from bestarm.comparisons import Betting, Portfolio, Wins
-from bestarm.comparisons.wealth import CAP
 from bestarm.kernels.bets import FOLD
 from games import outcome
 from statistics_helpers import binomial_p_value
@@ -52,7 +51,7 @@ def exact_wealth(D: Array, betting: Betting, nu: float) -> Any:
                 y = (betting.pool * nu * scale - so_far) / (betting.pool - s + 1)
             if y < -1 - mp.mpf("1e-9"):
                 return mp.inf
-            cut = bet if y <= -1 else min(mp.mpf(bet), CAP / (1 + y))
+            cut = bet if y <= -1 else min(mp.mpf(bet), one_wealth.CAP / (1 + y))
             wealth *= 1 + cut * (d - y) if s >= first else 1
             so_far += d
         total += wealth
@@ -79,7 +78,7 @@ def test_the_cut_binds_in_some_of_these_cases() -> None:
     D = np.array([-1.0, 1.0, 0.5])
     assert 1 + 0.999 * (D[0] - 0.9) < 0
     wealth = math.exp(BETS["one large bet"].log_wealth(D[:1], 0.9))
-    assert wealth == pytest.approx(1 - CAP, rel=1e-10)
+    assert wealth == pytest.approx(1 - one_wealth.CAP, rel=1e-10)
 
 
 @pytest.mark.parametrize(("name", "won"), [*((name, 0) for name in BETS), ("one large bet", 4000)])

@@ -1,6 +1,5 @@
 """Convex-BAI with the paper's comparison: as the slow reference plays it, and every elimination with its proof."""
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -338,23 +337,20 @@ def test_with_small_constants_the_best_arm_would_not_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("parameter", "values"),
     [
-        ({"delta": 0.0}, "delta must lie strictly between 0 and 1, got 0.0"),
-        ({"delta": 1.0}, "delta must lie strictly between 0 and 1, got 1.0"),
-        ({"delta": NAN}, "delta must lie strictly between 0 and 1, got nan"),
-        ({"keep": 0.99}, "keep must be a finite number of at least 1, got 0.99"),
-        ({"keep": INF}, "keep must be a finite number of at least 1, got inf"),
-        ({"epsilon": -0.1}, "epsilon must be a finite number of at least 0, got -0.1"),
-        ({"check_growth": 0.999}, "check_growth must be a finite number of at least 1, got 0.999"),
-        ({"check_growth": NAN}, "check_growth must be a finite number of at least 1, got nan"),
-        ({"max_rounds": 0}, "max_rounds must be a whole number of at least 1, got 0"),
-        ({"max_queries": 2.5}, "max_queries must be a whole number of at least 1, got 2.5"),
+        ("delta", [0.0, 1.0, NAN]),
+        ("keep", [0.99, INF]),
+        ("epsilon", [-0.1]),
+        ("check_growth", [0.999, NAN]),
+        ("max_rounds", [0]),
+        ("max_queries", [2.5]),
     ],
 )
-def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match="^" + re.escape(message)):
-        ConvexBAI(**settings)
+def test_settings_that_are_refused(parameter: str, values: list[Any], refused: Any) -> None:
+    for value in values:
+        with refused(parameter, value):
+            ConvexBAI(**{parameter: value})
 
 
 def test_epsilon_needs_a_portfolio() -> None:
@@ -366,19 +362,14 @@ def test_epsilon_needs_a_portfolio() -> None:
 
 
 @pytest.mark.parametrize("sparsity", [0, -1, 1.5, True])
-def test_numbers_of_arms_that_are_refused(sparsity: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^sparsity must be a whole number of at least 1, got {sparsity!r}"):
+def test_numbers_of_arms_that_are_refused(sparsity: Any, refused: Any) -> None:
+    with refused("sparsity", sparsity):
         ConvexBernstein(sparsity=sparsity)
 
 
-def test_a_game_of_one_arm_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^n_arms must be a whole number of at least 2, got 1"):
+def test_a_game_of_one_arm_is_refused(refused: Any) -> None:
+    with refused("n_arms", 1):
         ConvexBAI().start(1)
-
-
-def test_a_budget_below_one_round_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^max_queries must allow for one round of all 5 arms, got 4"):
-        ConvexBAI(0.1, comparison=ConvexBernstein(), max_queries=4).start(5)
 
 
 @pytest.mark.parametrize("reward", [-1e-9, 1.0 + 1e-9, NAN, INF])

@@ -1,10 +1,7 @@
 """What goes with what is said when an algorithm is made; an own comparison is one small class; promises are stated."""
 
-import inspect
-import pkgutil
 import re
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 import bestarm
-import bestarm.kernels
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.algorithms.baselines import (
     BernsteinIntervals,
@@ -43,20 +39,18 @@ OF_PAIRS = [one for one in COMPARISONS.values() if one.role == "pairs"]
 OF_COMBINATIONS = [one for one in COMPARISONS.values() if one.role == "combinations"]
 
 
-@pytest.mark.parametrize("comparison", OF_PAIRS, ids=repr)
-def test_a_test_of_pairs_says_nothing_about_combinations(comparison: Comparison) -> None:
-    assert PairwiseBAI(0.1, comparison=comparison).comparison is comparison
-    message = f"ConvexBAI compares an arm with combinations of arms, but {comparison!r} is a test of single arms: "
-    with pytest.raises(ValueError, match="^" + re.escape(message + "use it with PairwiseBAI") + "$"):
-        ConvexBAI(0.1, comparison=comparison)
-
-
-@pytest.mark.parametrize("comparison", OF_COMBINATIONS, ids=repr)
-def test_a_test_of_combinations_is_not_for_pairs(comparison: Comparison) -> None:
-    assert ConvexBAI(0.1, comparison=comparison).comparison is comparison
-    message = f"PairwiseBAI compares an arm with single arms, but {comparison!r} is a test of combinations of arms: "
-    with pytest.raises(ValueError, match="^" + re.escape(message + "use it with ConvexBAI") + "$"):
-        PairwiseBAI(0.1, comparison=comparison)
+@pytest.mark.parametrize(
+    ("comparison", "fits", "other"),
+    [
+        *((one, PairwiseBAI, ConvexBAI) for one in OF_PAIRS),
+        *((one, ConvexBAI, PairwiseBAI) for one in OF_COMBINATIONS),
+    ],
+)
+def test_a_comparison_goes_with_the_algorithm_of_its_role(comparison: Comparison, fits: Any, other: Any) -> None:
+    assert fits(0.1, comparison=comparison).comparison is comparison
+    words = f"{re.escape(repr(comparison))} is a test of .*: use it with {fits.__name__}$"
+    with pytest.raises(ValueError, match=f"^{other.__name__} compares an arm with .*, but {words}"):
+        other(0.1, comparison=comparison)
 
 
 def test_both_roles_are_there() -> None:
@@ -64,7 +58,15 @@ def test_both_roles_are_there() -> None:
     assert {type(one) for one in OF_COMBINATIONS} == {Portfolio, ConvexBernstein}
 
 
+class Juror:
+    role = "juries"  # which nobody plays
+
+    def __repr__(self) -> str:
+        return "Juror()"
+
+
 NO_COMPARISONS: list[Any] = [
+    Juror(),
     ChernoffIntervals(),
     GaussianIntervals(),
     BernsteinIntervals(),
@@ -86,16 +88,6 @@ def test_what_is_no_comparison_is_refused(kind: Any, such_as: str, thing: Any) -
     message = f"{kind.__name__} needs a comparison such as bestarm.comparisons.{such_as}, got {thing!r}"
     with pytest.raises(TypeError, match="^" + re.escape(message) + "$"):
         kind(0.1, comparison=thing)
-
-
-def test_a_role_that_nobody_plays_is_none() -> None:
-    class Juror:
-        role = "juries"
-
-    with pytest.raises(
-        TypeError, match=r"^PairwiseBAI needs a comparison such as bestarm\.comparisons\.StudentMixture\(\), got <"
-    ):
-        PairwiseBAI(0.1, comparison=Juror())  # type: ignore[arg-type]
 
 
 # --- an own comparison ------------------------------------------------------------------------------------------------
@@ -196,20 +188,3 @@ def test_promises_of_the_subjects_differ() -> None:
     assert len({one.assumption for one in promises}) >= 5
     assert {one.pool for one in promises} == {None, 40, 41}
     assert {one.epsilon > 0 for one in promises} == {one.indifference_zone > 0 for one in promises} == {True, False}
-
-
-# --- kernels ----------------------------------------------------------------------------------------------------------
-
-
-def kernels() -> dict[str, Any]:
-    """All functions that are compiled, by themselves or as a part of others."""
-    modules = [import_module(f"bestarm.kernels.{one.name}") for one in pkgutil.iter_modules(bestarm.kernels.__path__)]
-    found = {name: getattr(one, "py_func", one) for module in modules for name, one in vars(module).items()}
-    of_compiling = vars(bestarm.kernels.compiling)
-    return {name: one for name, one in found.items() if inspect.isfunction(one) and name not in of_compiling}
-
-
-def test_kernels_have_at_most_eight_parameters() -> None:
-    numbers = {name: len(inspect.signature(kernel).parameters) for name, kernel in kernels().items()}
-    assert len(numbers) > 60
-    assert {name: number for name, number in numbers.items() if number > 8} == {}

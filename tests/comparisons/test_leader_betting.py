@@ -13,7 +13,7 @@ from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
 from bestarm.kernels.leaders import replace_withdrawn
 from bestarm.kernels.wealth_state import with_room
-from games import outcome, tell_both
+from games import intervals_of, outcome, regret_of, tell_both
 from naive import Matrix
 from one_wealth import Leaders
 from slow_games import WealthGame, wealth_game
@@ -55,6 +55,17 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, Any], int]] = [
 ]
 
 
+def played_both(
+    comparison: LeaderBetting, rows: Matrix, indifference_zone: float = 0.0, **options: Any
+) -> tuple[EliminationGame, WealthGame]:
+    """The game of these rows, and its slow version."""
+    game = started(comparison, rows.shape[1], indifference_zone=indifference_zone, **options)
+    game.play(rows)
+    slow = wealth_game(comparison, rows, DELTA, zone=indifference_zone, **options)
+    slow.play()
+    return game, slow
+
+
 @pytest.mark.parametrize("pool", [None, 120])
 @pytest.mark.parametrize(("settings", "options", "n_arms"), SETTINGS, ids=str)
 def test_games_are_those_of_the_slow_reference(
@@ -62,13 +73,7 @@ def test_games_are_those_of_the_slow_reference(
 ) -> None:
     for seed, draw in enumerate((coins, shared_noise)):
         rows = draw(np.random.default_rng(seed), 120, n_arms)
-        comparison = LeaderBetting(pool=pool, **settings)
-        game = started(comparison, n_arms, **options)
-        game.play(rows)
-        zone = {"zone": options["indifference_zone"]} if "indifference_zone" in options else {}
-        given = {name: value for name, value in options.items() if name != "indifference_zone"}
-        slow = wealth_game(comparison, rows, DELTA, **given, **zone)
-        slow.play()
+        game, slow = played_both(LeaderBetting(pool=pool, **settings), rows, **options)
         assert outcome(game) == slow.outcome
         wealth = slow.totals(Leaders)
         for arm in game.candidates:
@@ -121,18 +126,12 @@ def test_the_leader_is_named_where_there_are_no_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({"bounds": (1, 1)}, "bounds"),
-        ({"pool": 1}, "pool"),
-        ({"pairs": 1.0}, "pairs"),
-        ({"pairs": -0.1}, "pairs"),
-        ({"pairs": float("nan")}, "pairs"),
-    ],
+    ("parameter", "value"),
+    [("bounds", (1, 1)), ("pool", 1), ("pairs", 1.0), ("pairs", -0.1), ("pairs", float("nan"))],
 )
-def test_wrong_settings_are_refused(settings: dict[str, Any], text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        LeaderBetting(**settings)
+def test_wrong_settings_are_refused(parameter: str, value: Any, refused: Any) -> None:
+    with refused(parameter, value):
+        LeaderBetting(**{parameter: value})
 
 
 # --- the guarantee ---------------------------------------------------------------------------------------------------
@@ -239,17 +238,22 @@ def test_leaders_that_close_up_would_be_noticed(monkeypatch: pytest.MonkeyPatch)
     assert contradicts(out_by_failures(60), 60, DELTA, 1)
 
 
-def test_an_arm_that_fails_ends_its_round_with_the_worst_score() -> None:
-    rows = shared_noise(np.random.default_rng(3), 30, 4)
-    failed, worst = started(LeaderBetting(pairs=0), 4), started(LeaderBetting(pairs=0), 4)
+def failed_and_worst(pool: int | None, n_arms: int) -> tuple[EliminationGame, EliminationGame, list[int]]:
+    """A game whose leader fails in round 11, one in which it has the worst score there, and the other arms."""
+    rows = shared_noise(np.random.default_rng(3), 30, n_arms)
+    failed, worst = (started(LeaderBetting(pool=pool, pairs=0), n_arms) for _ in range(2))
     for game in (failed, worst):
         game.play(rows[:10])
     leader = int(np.argmax(failed.means))
     failed.disqualify(leader)
-    row = np.where(np.arange(4) == leader, 0.0, rows[10])
+    row = np.where(np.arange(n_arms) == leader, 0.0, rows[10])
     failed.tell(row[failed.ask()])
     worst.tell(row[worst.ask()])
-    others = [arm for arm in range(4) if arm != leader]
+    return failed, worst, [arm for arm in range(n_arms) if arm != leader]
+
+
+def test_an_arm_that_fails_ends_its_round_with_the_worst_score() -> None:
+    failed, worst, others = failed_and_worst(None, 4)
     assert failed.next_arms().tolist() == others
     np.testing.assert_array_equal(leaders_of(failed).leaders.total[others], leaders_of(worst).leaders.total[others])
     assert leaders_of(failed).leaders.progress[0].n_columns == 3  # it has left
@@ -301,8 +305,8 @@ def test_bounds_for_leads_do_not_depend_on_how_often_they_are_asked(pool: int | 
         if often.finished:
             break
         often.tell(row[often.ask()])
-        assert often.regret_bound is not None
-        assert often.intervals() is not None
+        regret_of(often)
+        intervals_of(often)
     once.play(rows)
     assert often.intervals() == once.intervals()
     assert often.regret_bound == once.regret_bound
@@ -315,13 +319,7 @@ def test_regret_bounds_are_those_of_the_slow_reference(
 ) -> None:
     for seed, draw in enumerate((coins, shared_noise)):
         rows = draw(np.random.default_rng(20 + seed), 40, n_arms)
-        comparison = LeaderBetting(pool=pool, **settings)
-        game = started(comparison, n_arms, **options)
-        game.play(rows)
-        zone = options.get("indifference_zone", 0.0)
-        given = {name: value for name, value in options.items() if name != "indifference_zone"}
-        slow = wealth_game(comparison, rows, DELTA, **given, zone=zone)
-        slow.play()
+        game, slow = played_both(LeaderBetting(pool=pool, **settings), rows, **options)
         assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
 
 
@@ -351,16 +349,7 @@ def test_regret_bounds_with_failures_and_withdrawals_are_those_of_the_definition
 
 @pytest.mark.parametrize("pool", [None, 100])
 def test_an_arm_that_failed_is_asked_about_with_the_worst_score(pool: int | None) -> None:
-    rows = shared_noise(np.random.default_rng(3), 60, 5)
-    failed, worst = started(LeaderBetting(pool=pool, pairs=0), 5), started(LeaderBetting(pool=pool, pairs=0), 5)
-    for game in (failed, worst):
-        game.play(rows[:10])
-    leader = int(np.argmax(failed.means))
-    failed.disqualify(leader)
-    row = np.where(np.arange(5) == leader, 0.0, rows[10])
-    failed.tell(row[failed.ask()])
-    worst.tell(row[worst.ask()])
-    others = [arm for arm in range(5) if arm != leader]
+    failed, worst, others = failed_and_worst(pool, 5)
     for arm in others:
         rest = [other for other in others if other != arm]
         for game in (failed, worst):
@@ -405,6 +394,18 @@ LAWS: list[tuple[Any, ...]] = [  # means, and whether all arms share the luck of
 ]
 
 
+def misses_regret(comparison: LeaderBetting, rows: Matrix, truth: Matrix, delta: float) -> bool:
+    """Whether the best arm is out, or better than the leader by more than the bound, at any time."""
+    game, best = PairwiseBAI(delta, comparison=comparison).start(truth.size), int(np.argmax(truth))
+    for row in rows:
+        if game.finished:
+            break
+        game.tell(row[game.ask()])
+        if best not in game.candidates or truth[best] - truth[game.best] > regret_of(game) + 1e-12:
+            return True
+    return False
+
+
 def regrets_missed(means: list[float], shared: bool, pool: int | None, games: int, delta: float) -> int:
     """In how many games the best arm was out, or better than the leader by more than the bound, at any time."""
     missed, n_arms = 0, len(means)
@@ -414,15 +415,7 @@ def regrets_missed(means: list[float], shared: bool, pool: int | None, games: in
         if pool is not None:  # the same law, but its means over the pool are the truth
             rows = rows[:pool]
         truth = rows.mean(axis=0) if pool else np.array(means)
-        best, wrong = int(np.argmax(truth)), False
-        game = PairwiseBAI(delta, comparison=LeaderBetting(pool=pool)).start(n_arms)
-        for row in rows[: pool - 1 if pool else None]:
-            if game.finished or wrong:
-                break
-            game.tell(row[game.ask()])
-            assert game.regret_bound is not None
-            wrong = best not in game.candidates or truth[best] - truth[game.best] > game.regret_bound + 1e-12
-        missed += wrong
+        missed += misses_regret(LeaderBetting(pool=pool), rows[: pool - 1 if pool else None], truth, delta)
     return missed
 
 
@@ -452,8 +445,7 @@ def test_the_regret_bound_is_no_less_than_that_of_each_candidate(pairs: float | 
             game.tell(row[game.ask()])
             if game.finished:
                 break
-            leader, bound = game.best, game.regret_bound
-            assert bound is not None
+            leader, bound = game.best, regret_of(game)
             for arm in set(game.candidates) - {leader}:
                 single = game.evidence.smallest_lead_bound(leader, [arm])
                 assert single is not None
@@ -468,15 +460,8 @@ def test_a_pool_that_hides_the_best_arm_is_no_way_round_the_regret_bound() -> No
     table = np.column_stack([leader, best, 1.0 - leader])
     truth = table.mean(axis=0)
     for number in range(games):
-        game = PairwiseBAI(0.01, comparison=LeaderBetting(pool=pool)).start(3)
-        wrong = False
-        for row in np.random.default_rng([5, number]).permutation(table)[:-1]:
-            if game.finished or wrong:
-                break
-            game.tell(row[game.ask()])
-            assert game.regret_bound is not None
-            wrong = 1 not in game.candidates or truth[1] - truth[game.best] > game.regret_bound + 1e-12
-        missed += wrong
+        rows = np.random.default_rng([5, number]).permutation(table)[:-1]
+        missed += misses_regret(LeaderBetting(pool=pool), rows, truth, 0.01)
     assert not contradicts(missed, games, 0.01, 1)
 
 
@@ -554,8 +539,7 @@ def test_true_leads_are_outside_of_the_intervals_in_at_most_a_share_delta_of_gam
             game.tell(row[game.ask()])
             if game.n_rounds % 5:
                 continue
-            intervals = game.intervals()
-            assert intervals is not None
+            intervals = intervals_of(game)
             pairs = [(0, 1)] if pool is None else [(0, 1), (0, 2), (1, 2)]
             wrong |= any(not intervals.low[a, b] <= leads[a] - leads[b] <= intervals.high[a, b] for a, b in pairs)
         failures += wrong
@@ -570,8 +554,7 @@ def test_games_end_within_epsilon(pairs: float | None) -> None:
         game = started(LeaderBetting(pairs=pairs), 3, epsilon=0.05)
         game.play(rows)
         ended += str(game.reason) == "within epsilon"
-        assert game.regret_bound is not None
-        assert game.regret_bound <= 0.05
+        assert regret_of(game) <= 0.05
         wrong += game.finished and game.best == 2
     assert ended == 60
     assert not contradicts(wrong, 60, DELTA, 1)

@@ -11,11 +11,9 @@ from scipy.optimize import brentq
 
 import bestarm
 import one_wealth
-from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
-from bestarm.algorithms.game import Algorithm
+from bestarm.algorithms import Algorithm, ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, LeaderBetting, Portfolio, SymmetricBetting, Wins, wealth
 from bestarm.comparisons.wealth import MANY_ROWS, RESERVE, WealthEvidence, asleep, delayed_bet, mixture
-from bestarm.kernels.wealth_state import PairWealth
 from bestarm.record.store import check_cost
 from games import outcome, tell_both
 from naive import Matrix
@@ -218,7 +216,7 @@ def played_in_blocks(algorithm: Algorithm, rows: Any, block: int) -> Elimination
     return game
 
 
-def wealths_of(game: EliminationGame) -> list[PairWealth]:
+def wealths_of(game: EliminationGame) -> list[Any]:
     assert isinstance(game.evidence, WealthEvidence)
     pairs, near = game.evidence.pairs, game.evidence.near
     return [*([] if pairs is None else [pairs.better]), *([] if near is None else [near])]

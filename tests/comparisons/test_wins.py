@@ -74,23 +74,22 @@ def test_ties_say_nothing() -> None:
     assert (game.reason, game.best, game.lead(0, 1).estimate) == (None, 0, 0.0)
 
 
-def test_a_pool_that_is_exhausted_is_settled_by_wins() -> None:
-    rows = np.array([[1.0, 2.0, 0.0], [90.0, 1.0, 0.0]] * 4 + [[1.0, 2.0, 0.0]])
-    game = played(rows, Wins(pool=9), delta=1e-9)
-    assert (game.reason, game.candidates, game.best) == ("all items used", (1,), 1)
-    assert {one.arm: one.by for one in game.eliminations}[0] == 1
+EXHAUSTED = {
+    "wins": (np.array([[1.0, 2.0, 0.0], [90.0, 1.0, 0.0]] * 4 + [[1.0, 2.0, 0.0]]), (1,), [0, 2], 0.0),
+    "a cycle": (np.append(CYCLE, [[1.0, 1.0, 1.0]], axis=0), (0, 1, 2), [], 1 / 4),
+    "equal wins": (np.array([[1.0, 0.0], [0.0, 1.0]] * 3), (0, 1), [], 0.0),
+}
 
 
-def test_a_cycle_on_an_exhausted_pool_leaves_all_of_them() -> None:
-    game = played(np.append(CYCLE, [[1.0, 1.0, 1.0]], axis=0), Wins(pool=4), delta=1e-3)
-    assert (game.reason, game.candidates, game.eliminations) == ("all items used", (0, 1, 2), [])
+@pytest.mark.parametrize("case", EXHAUSTED)
+def test_a_pool_that_is_exhausted_is_settled_by_wins(case: str) -> None:
+    rows, candidates, beaten, regret = EXHAUSTED[case]
+    game = played(rows, Wins(pool=len(rows)), delta=1e-9)
+    assert (game.reason, game.candidates, game.best) == ("all items used", candidates, candidates[0])
+    assert [one.arm for one in game.eliminations] == beaten
     assert game.contradiction is None
-    assert game.regret_bound == pytest.approx(1 / 4)
-
-
-def test_equal_wins_on_an_exhausted_pool_stay() -> None:
-    game = played(np.array([[1.0, 0.0], [0.0, 1.0]] * 3), Wins(pool=6), delta=1e-3)
-    assert (game.reason, game.candidates, game.best) == ("all items used", (0, 1), 0)
+    assert {one.arm: one.by for one in game.eliminations}.get(0, 1) == 1
+    assert game.regret_bound == pytest.approx(regret)
 
 
 def test_epsilon_is_a_share_of_items() -> None:

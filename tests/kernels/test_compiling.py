@@ -35,6 +35,7 @@ print(json.dumps({
     "misses": {name: sum(kernel.stats.cache_misses.values()) for name, kernel in kernels.items()},
 }))
 """
+SOURCE = Path(bestarm.__file__).parent
 EVERY = ("lucb", "withdraw_arms", "all_within")
 
 
@@ -42,18 +43,22 @@ EVERY = ("lucb", "withdraw_arms", "all_within")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources, with a cache of its own."""
     root = tmp_path_factory.mktemp("kernels")
-    source = Path(bestarm.__file__).parent
-    shutil.copytree(source, root / "bestarm", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, root / "bestarm", ignore=shutil.ignore_patterns("__pycache__"))
     return root
+
+
+def python(script: str, *given: str, cache: Path, path: Path = SOURCE.parent) -> str:
+    """What an interpreter of its own prints, with the sources below ``path`` and compiled code in ``cache``."""
+    paths = {"PYTHONPATH": str(path), "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", script, *given]
+    environment = os.environ | paths
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240, env=environment)  # noqa: S603
+    return done.stdout
 
 
 def run(package: Path) -> dict[str, Any]:
     """What an interpreter of its own gets from the kernels, and what it found in the cache."""
-    paths = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=120, env=os.environ | paths
-    )
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(python(SCRIPT, cache=package / "cache", path=package))
     return answer
 
 
@@ -170,11 +175,7 @@ print(len(done))
 
 @pytest.mark.long
 def test_several_threads_compile_at_once(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=True, timeout=240, env=environment
-    )
-    assert done.stdout == "8\n"
+    assert python(AT_ONCE, cache=tmp_path) == "8\n"
     assert list(tmp_path.rglob("*.nbc"))
 
 
@@ -196,16 +197,7 @@ UNUSED = {"_settle_wins", "_most_beaten_by", "_leader_near", "_learn_portfolio",
 
 @pytest.mark.parametrize("comparison", ["Betting", "LeaderBetting"])
 def test_the_first_race_compiles_what_it_uses_and_that_once(comparison: str, tmp_path: Path) -> None:
-    paths = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(bestarm.__file__).parent.parent)}
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", FIRST_RACE, comparison],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-        env=os.environ | paths,
-    )
-    of_kernels, others = done.stdout.splitlines()
+    of_kernels, others = python(FIRST_RACE, comparison, cache=tmp_path).splitlines()
     names = of_kernels.split()
     assert len(names) == len(set(names))
     assert not UNUSED & set(names)

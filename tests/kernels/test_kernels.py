@@ -4,18 +4,22 @@
 is what is written, and the coverage of the kernels is seen.
 """
 
+import inspect
 import math
+import pkgutil
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bestarm import kernels
 from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import LeaderBetting, Portfolio
 from bestarm.comparisons.leader_betting import LeaderEvidence
 from bestarm.comparisons.wealth import CAP, Mixture, mixture
-from bestarm.kernels import board
+from bestarm.kernels import board, compiling
 from bestarm.kernels.bets import log_wealth
 from bestarm.kernels.boundaries import lucb, race_intervals, race_pairs
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
@@ -307,3 +311,17 @@ def test_an_arm_that_fails_stays_among_the_leaders_until_its_round_is_over(zone:
     assert not leaders.failing.any()
     assert leaders.arms[: leaders.progress[0].n_columns].tolist() == [1, 0]
     assert leaders.total[1] < 1.0 + zone  # the leader that it was bet on had the worst score
+
+
+def all_kernels() -> dict[str, Any]:
+    """All functions that are compiled, by themselves or as a part of others."""
+    modules = [import_module(f"bestarm.kernels.{one.name}") for one in pkgutil.iter_modules(kernels.__path__)]
+    found = {name: getattr(one, "py_func", one) for module in modules for name, one in vars(module).items()}
+    of_compiling = vars(compiling)
+    return {name: one for name, one in found.items() if inspect.isfunction(one) and name not in of_compiling}
+
+
+def test_kernels_have_at_most_eight_parameters() -> None:
+    numbers = {name: len(inspect.signature(kernel).parameters) for name, kernel in all_kernels().items()}
+    assert len(numbers) > 60
+    assert {name: number for name, number in numbers.items() if number > 8} == {}
