@@ -81,7 +81,7 @@ def story(game: Game) -> dict[str, Any]:
     return outcome(game) | {"best": game.best, "counts": game.counts.tolist(), "by": by}
 
 
-def assert_same(game: Game, other: Game, factor: float = 1.0, **tolerance: float) -> None:
+def assert_same(game: Game, other: Game, factor: float = 1.0, **tolerance: Any) -> None:
     """The same decisions, with margins in another unit."""
     assert story(game) == story(other)
     margins = [factor * one.margin for one in other.eliminations]

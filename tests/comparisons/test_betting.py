@@ -297,13 +297,14 @@ def test_the_lower_bound_is_where_the_wealth_crosses(
     betting, rng = replace(BETS[name], bounds=bounds, pool=pool), np.random.default_rng(7)
     length = bounds[1] - bounds[0]
     step = 1e-11 * length
-    for D in (np.clip(rng.normal(0.3, 0.4, n), -1, 1), rng.integers(-1, 2, n), np.zeros(n), np.ones(n)):
+    kinds = np.clip(rng.normal(0.3, 0.4, n), -1, 1), rng.integers(-1, 2, n), np.zeros(n), np.ones(n)
+    for D in length * np.array(kinds, dtype=np.float64):
         for log_threshold in (0.1, math.log(20.0), 20.0):
-            bound = betting.lower_bound(length * D, log_threshold)
-            assert -length <= bound < length * np.mean(D) or np.mean(D) == -1
-            assert betting.log_wealth(length * D, bound + step) < log_threshold
+            bound = betting.lower_bound(D, log_threshold)
+            assert -length <= bound < np.mean(D) or np.mean(D) == -length
+            assert betting.log_wealth(D, bound + step) < log_threshold
             if bound > -length:
-                assert betting.log_wealth(length * D, bound - step) >= log_threshold
+                assert betting.log_wealth(D, bound - step) >= log_threshold
 
 
 def test_the_lower_bound_of_nothing_is_the_end_of_the_range() -> None:
