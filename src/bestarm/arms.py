@@ -190,7 +190,7 @@ def equicorrelated_arms(n_arms: int = 10, correlation: float = 0.0) -> GaussianA
     check_n_arms(n_arms)
     covariance = np.full((n_arms, n_arms), _correlation(correlation))
     np.fill_diagonal(covariance, 1.0)
-    return GaussianArms(_figure1_means(n_arms), covariance)
+    return GaussianArms(_means_in_tenths(n_arms), covariance)
 
 
 def clustered_arms(n_arms: int = 16, n_clusters: int = 4, correlation: float = 0.99) -> GaussianArms:
@@ -205,7 +205,7 @@ def clustered_arms(n_arms: int = 16, n_clusters: int = 4, correlation: float = 0
     cluster = np.arange(n_arms) // (n_arms // n_clusters)
     covariance = np.where(cluster[:, None] == cluster[None, :], _correlation(correlation), 0.0)
     np.fill_diagonal(covariance, 1.0)
-    return GaussianArms(_figure1_means(n_arms), covariance)
+    return GaussianArms(_means_in_tenths(n_arms), covariance)
 
 
 def _correlation(value: float) -> float:
@@ -214,7 +214,7 @@ def _correlation(value: float) -> float:
     return float(value)
 
 
-def _figure1_means(n_arms: int) -> Array:
+def _means_in_tenths(n_arms: int) -> Array:
     return np.arange(1, n_arms + 1) / 10.0
 
 

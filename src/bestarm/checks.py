@@ -16,9 +16,9 @@ from bestarm.text import short_repr
 
 # Squares and their sums over very many rounds stay finite, and above zero, for numbers in between.
 LARGEST, SMALLEST = 1e150, 1e-150
-LONGEST = 10**300  # whole numbers that files hold, and that nobody counts up to
+LARGEST_STORED = 10**300  # whole numbers that are stored but never counted up to: seeds and budgets
 LARGEST_COUNT = 2**62  # compiled code counts in 64 bits
-MOST_ARMS = 10**7  # more than any memory holds pairs of
+MOST_ARMS = 10**7  # no memory holds a number for each pair of so many
 MOST_IN_FLIGHT = 10_000  # rounds: all of them are in memory at once
 LONGEST_TIMEOUT = 1e6  # seconds, 11 days: no system waits for much longer
 FEWEST_BETWEEN = 1000  # numbers that floating point must tell apart between two bounds
@@ -75,7 +75,7 @@ def check_at_least(name: str, value: float, least: float) -> None:
         raise ParameterError(name, f"must be a finite number of at least {least}, got {short_repr(value)}", value)
 
 
-def check_lead(name: str, value: float) -> None:
+def check_difference(name: str, value: float) -> None:
     """Refuse what cannot be a difference of scores, or is too small or too large for floating point; 0 is one."""
     check_at_least(name, value, 0)
     if value and not SMALLEST <= float(value) <= LARGEST:
@@ -94,7 +94,7 @@ def check_count(name: str, value: int, least: int = 1, most: int = LARGEST_COUNT
 
 def check_seed(seed: int) -> int:
     """A seed, as an int."""
-    return check_count("seed", seed, least=0, most=LONGEST)
+    return check_count("seed", seed, least=0, most=LARGEST_STORED)
 
 
 def check_in_flight(value: int) -> int:

@@ -404,7 +404,7 @@ def found_leads(race: PlannedRace, rewards: Scores, bounds: Bounds, budget: int,
 
 def with_lead(rewards: Scores, lead: float, bounds: Bounds) -> Scores:
     """The rewards with the best column shifted until its mean leads the next by so much, within the bounds."""
-    best, second = _first_two(rewards)
+    best, second = _two_largest_means(rewards)
     column, wanted = rewards[:, best], rewards[:, second].mean() + lead
 
     def shifted(shift: float) -> Scores:
@@ -421,7 +421,7 @@ def with_lead(rewards: Scores, lead: float, bounds: Bounds) -> Scores:
 
 def _leads_to_try(rewards: Scores, bounds: Bounds) -> list[float]:
     """Round numbers (1, 2 or 5 times a power of ten) in decreasing order, from the largest that makes sense."""
-    best, second = _first_two(rewards)
+    best, second = _two_largest_means(rewards)
     largest = LARGEST_LEAD * float(np.std(rewards[:, best] - rewards[:, second]))
     if bounds is not None:
         largest = min(largest, bounds[1] - float(rewards[:, second].mean()))
@@ -432,7 +432,7 @@ def _leads_to_try(rewards: Scores, bounds: Bounds) -> list[float]:
     return [number for number in numbers if number <= largest][:LEADS_TRIED]
 
 
-def _first_two(rewards: Scores) -> tuple[int, int]:
+def _two_largest_means(rewards: Scores) -> tuple[int, int]:
     """The arms with the two largest means."""
     best, second = np.argsort(-rewards.mean(axis=0), kind="stable")[:2].tolist()
     return best, second

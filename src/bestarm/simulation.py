@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game
-from bestarm.algorithms.game import check_algorithm
+from bestarm.algorithms.game import require_algorithm
 from bestarm.arms import Arms, check_law
 from bestarm.checks import check_count, check_open_unit, check_seed
 from bestarm.comparisons.boundaries import CHUNK
@@ -210,7 +210,7 @@ def simulate(
     (0.0, True)
 
     """
-    check_algorithm(algorithm)
+    require_algorithm(algorithm)
     check_law(arms, "draw")
     check_count("repetitions", repetitions)
     check_seed(seed)

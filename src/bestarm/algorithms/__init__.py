@@ -1,4 +1,7 @@
-"""One file per algorithm; `bestarm.algorithms.game` is the ask/tell state that all share."""
+"""Algorithms: `elimination` has those of the paper, `baselines` the others.
+
+`bestarm.algorithms.game` is the ask/tell state that all of them share.
+"""
 
 from bestarm.algorithms.baselines import LUCB, HoeffdingRace, KimNelson, VarianceRace
 from bestarm.algorithms.elimination import ConvexBAI, EliminationGame, PairwiseBAI

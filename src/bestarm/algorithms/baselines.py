@@ -13,7 +13,7 @@ from bestarm.checks import (
     check_choice,
     check_count,
     check_delta,
-    check_lead,
+    check_difference,
     check_n_arms,
     check_positive,
     finite_vector,
@@ -366,7 +366,7 @@ class KimNelson:
     def __post_init__(self) -> None:
         check_delta(self.delta)
         check_positive("indifference_zone", self.indifference_zone)
-        check_lead("indifference_zone", self.indifference_zone)
+        check_difference("indifference_zone", self.indifference_zone)
         check_count("min_rounds", self.min_rounds, least=2)
 
     __repr__ = shortest_call

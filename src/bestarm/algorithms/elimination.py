@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from bestarm.algorithms.game import AssumptionCheck, Elimination, Game, Guarantee, Reason
-from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_lead, check_n_arms
+from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_difference, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
 from bestarm.kernels.board import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
@@ -192,7 +192,7 @@ class EliminationGame(Game):
         self._leave([arm])
 
 
-def comparison_game(
+def new_elimination_game(
     comparison: Comparison, goal: Goal, n_arms: int, max_rounds: int | None, max_queries: int | None
 ) -> EliminationGame:
     """A game played with this comparison for this goal."""
@@ -266,7 +266,7 @@ class PairwiseBAI:
         check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_epsilon(self.epsilon, self.comparison)
-        check_lead("indifference_zone", self.indifference_zone)
+        check_difference("indifference_zone", self.indifference_zone)
         check_budget(self.max_rounds, self.max_queries)
 
     __repr__ = shortest_call
@@ -275,7 +275,7 @@ class PairwiseBAI:
         """A new game with this many arms."""
         check_n_arms(n_arms)
         goal = Goal(self.delta, self.keep, self.epsilon, self.indifference_zone)
-        return comparison_game(self.comparison, goal, n_arms, self.max_rounds, self.max_queries)
+        return new_elimination_game(self.comparison, goal, n_arms, self.max_rounds, self.max_queries)
 
 
 @dataclass(frozen=True, repr=False)
@@ -327,4 +327,4 @@ class ConvexBAI:
         """A new game with this many arms."""
         check_n_arms(n_arms)
         goal = Goal(self.delta, self.keep, self.epsilon, check_growth=self.check_growth)
-        return comparison_game(self.comparison, goal, n_arms, self.max_rounds, self.max_queries)
+        return new_elimination_game(self.comparison, goal, n_arms, self.max_rounds, self.max_queries)

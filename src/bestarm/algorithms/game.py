@@ -53,6 +53,10 @@ class Elimination(Generic[Arm]):
 
     Arms are numbers in a game and labels in the result of a race. Where a convex combination of arms beat it,
     ``weights`` holds those above zero by arm, and ``by`` is the heaviest.
+
+    With bets (`Betting`, `LeaderBetting`, `Portfolio`, `Wins`) an arm is out when the wealth of all bets against it
+    reaches a threshold. Then ``margin`` is ``log(wealth / threshold)``, and ``by`` only names the opponent whose bet on
+    the pair has made the most: other bets, for instance on averages of leaders, may have contributed more.
     """
 
     __eq__ = equal_values
@@ -108,7 +112,7 @@ class Algorithm(Protocol):
         ...
 
 
-def check_algorithm(algorithm: Any) -> None:
+def require_algorithm(algorithm: Any) -> None:
     """Refuse what is not an algorithm, or is the class of one."""
     if isinstance(algorithm, type) or not hasattr(algorithm, "start"):
         raise TypeError(
@@ -207,7 +211,7 @@ class Game:
     A subclass defines what it wants and knows: `next_arms`, `learn`, `reason`, `candidates`, `eliminations`, and what
     it can do: `shrinks`, `works_ahead`, `no_disqualification` with `take_out`, `lead_bound`. Everything else follows.
 
-    Array must lie in the ``bounds``, if there are any; a ``check`` warns where the first rounds look wrong.
+    Rewards must lie in the ``bounds``, if there are any; a ``check`` warns where the first rounds look wrong.
 
     Examples
     --------
@@ -394,7 +398,7 @@ class Game:
         if arms is not None and not self._may_take(asked):
             raise ValueError(f"the arms of this round are {short_repr(self._due().tolist())}, got {short_repr(arms)}")
         row = np.empty((1, self.n_arms))
-        row.fill(values[0])  # columns not asked hold nothing that could be refused
+        row.fill(values[0])  # columns not asked get a valid value so that the check passes; they are never read
         row[0, asked] = values
         check_rewards(row, self.bounds, self.n_rounds)
         self._asked = None

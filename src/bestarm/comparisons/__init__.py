@@ -1,4 +1,8 @@
-"""Who is beaten, and by how much evidence: one file per comparison."""
+"""Comparisons: who is beaten, and by how much evidence.
+
+`bestarm.comparisons.evidence` says what a comparison is. The other files hold families of them: `boundaries` on
+moments, `betting`, `leader_betting` and `symmetric_betting`, `convex`. The evidence that bets share is in `wealth`.
+"""
 
 from bestarm.comparisons.betting import Betting, Portfolio, Wins
 from bestarm.comparisons.boundaries import Boundary, EmpiricalBernstein, GaussianBernstein, PairBoundary, StudentMixture

@@ -93,7 +93,7 @@ class BoundaryEvidence(Evidence):
         return used
 
 
-class PairEvidence(BoundaryEvidence):
+class PairBoundaryEvidence(BoundaryEvidence):
     """Moments of all differences, judged by the boundary of a comparison of pairs."""
 
     def __init__(self, n_arms: int, boundary: "PairBoundary", goal: Goal) -> None:
@@ -212,7 +212,7 @@ class PairBoundary(BoundaryComparison):
 
     def evidence(self, n_arms: int, goal: Goal) -> Evidence:
         """The evidence of a new game: moments of all differences."""
-        return PairEvidence(n_arms, self, goal)
+        return PairBoundaryEvidence(n_arms, self, goal)
 
 
 def paper_alpha(rounds: Array, n_arms: int, delta: float, first_round: int = 3) -> Array:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from bestarm.checks import check_bounds, check_count, check_lead
+from bestarm.checks import check_bounds, check_count, check_difference
 from bestarm.kernels.board import Board, new_board
 from bestarm.text import short_repr
 from bestarm.values import Array, shortest_call
@@ -205,7 +205,7 @@ def check_role(algorithm: str, role: Role, comparison: Comparison) -> None:
     )
 
 
-def check_comparison(comparison: Comparison) -> None:
+def require_comparison(comparison: Comparison) -> None:
     """Refuse what is not a comparison, or is the class of one."""
     if getattr(comparison, "role", None) not in _WHAT or isinstance(comparison, type):
         raise TypeError(
@@ -222,7 +222,7 @@ def check_adapts(comparison: Comparison) -> None:
 
 def check_epsilon(epsilon: float, comparison: Comparison) -> None:
     """Refuse a tolerance that is below 0, or that the comparison cannot show."""
-    check_lead("epsilon", epsilon)
+    check_difference("epsilon", epsilon)
     if epsilon > 0 and not comparison.supports_epsilon:
         raise ValueError(
             f"epsilon needs a comparison that supports it, got epsilon={epsilon!r} with {short_repr(comparison)}"

@@ -23,9 +23,11 @@ from bestarm.kernels.wealth_state import (
 )
 from bestarm.values import Array, Indices
 
-WIDTH = 32  # shifts that are told apart at a time: it costs no more than a few, for they are whole vectors
-SHIFTS: Array = 10.0 ** (np.arange(1 - 8 * WIDTH, 1) / 48)  # steps of a twentieth, down to 5e-6 of the range of rewards
-LONGEST = 10**7  # rounds; a bet on a pair that would wake later than this is left asleep
+N_SHIFTS = 32  # shifts that are told apart at a time: whole vector registers, so they cost hardly more than a few
+SHIFTS: Array = 10.0 ** (
+    np.arange(1 - 8 * N_SHIFTS, 1) / 48
+)  # steps of a twentieth, down to 5e-6 of the range of rewards
+LAST_WAKING = 10**7  # the round; a bet on a pair that would wake later is left asleep
 REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed anew from the first round on
 # Chosen with some 250 others on 32 score tables, where the optimum is flat.
 BETS: Array = 0.95 * 0.5 ** np.arange(8.0)
@@ -97,6 +99,7 @@ class LeaderEvidence(WealthEvidence):
     def __init__(self, n_arms: int, betting: Betting, goal: Goal, pairs: float) -> None:
         self._pairs = pairs
         self._goal = goal
+        self.share = pairs or PAIRS  # without bets on pairs, the share that only the regret bound uses
         super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
         self.log = new_leader_log(n_arms, BETS.size)
@@ -106,7 +109,6 @@ class LeaderEvidence(WealthEvidence):
         self._near = RegretBound(self, np.array([epsilon]))
 
     def _rule(self, goal: Goal) -> WealthRule:
-        self.share = self._pairs or PAIRS
         return super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0)
 
     def _pair_bets(self) -> PairBets | None:
@@ -167,7 +169,7 @@ class LeaderEvidence(WealthEvidence):
             board.progress["ended"] = WITHIN_EPSILON
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
-        """By how much, at most, arm a is worse than the best arm if that is one of the others: minus that."""
+        """``-max_b(shift of b) / scale``, where ``shift of b`` is how much worse than arm b arm a may still be."""
         return -self.regret.largest_shift(a, others) / self.rule.scale
 
     @property
@@ -216,21 +218,21 @@ class RegretBound:
         self._evidence = evidence
         self._shifts = np.unique(np.maximum(shifts, evidence.rule.zone))  # with a zone the best leads at least by that
         self._replays: dict[int, _Replay] = {}  # by leader
-        self._on_pair = evidence.betting.mixture(LONGEST)
+        self._on_pair = evidence.betting.mixture(LAST_WAKING)
 
     def largest_shift(self, leader: int, arms: Sequence[int]) -> float:
-        """The largest shift by which the leader may be worse than one of these arms.
+        """``max_b min {s : leader worse than b by s is ruled out}`` over these arms b, with s among the shifts.
 
-        Of arms for which all that are told apart are ruled out, the smallest of these is taken: that is no less.
+        An upper bound: where even the smallest shift computed so far is ruled out for an arm, that one is its value.
         """
         if not arms:
             return 0.0
         replay = self._replays.pop(leader, None)
         if replay is None or not replay.covers(arms):
-            replay = self._new(leader, arms, self._shifts.size - WIDTH)
+            replay = self._new(leader, arms, self._shifts.size - N_SHIFTS)
         self._catch_up(replay)
         while replay.first > 0 and max(replay.ruled_out_from(arms).values()) == replay.first:
-            replay = self._new(leader, arms, replay.first - WIDTH)
+            replay = self._new(leader, arms, replay.first - N_SHIFTS)
             self._catch_up(replay)
         self._replays[leader] = replay
         for oldest in list(self._replays)[:-REMEMBERED]:
@@ -253,7 +255,7 @@ class RegretBound:
     def _new(self, leader: int, arms: Sequence[int], first: int) -> _Replay:
         """What is known before the first round about the shifts from a place on."""
         evidence, begin = self._evidence, max(0, first)
-        shifts = self._shifts[begin : first + WIDTH] - evidence.rule.zone
+        shifts = self._shifts[begin : first + N_SHIFTS] - evidence.rule.zone
         weights, pair_weights = evidence.leaders.weights, self._on_pair.weights
         K = evidence.board.arms.size
         return _Replay(new_shifted_wealth(K, leader, np.array(sorted(arms)), shifts, weights, pair_weights), begin)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import check_count, check_share
-from bestarm.comparisons.boundaries import MIN_ROUNDS, PairEvidence, StudentMixture
+from bestarm.comparisons.boundaries import MIN_ROUNDS, PairBoundaryEvidence, StudentMixture
 from bestarm.comparisons.evidence import SYMMETRIC, Evidence, Goal, Role, shared_rounds
 from bestarm.kernels.wealth_state import RivalRule, new_rivals
 from bestarm.values import Array, shortest_call
@@ -17,7 +17,7 @@ EFFECTS: Array = 1.5 * 0.4 ** np.arange(6.0)  # bets, in standard deviations of 
 STUDENT = 0.1  # the share of delta on the Student mixture
 
 
-class SymmetricEvidence(PairEvidence):
+class SymmetricEvidence(PairBoundaryEvidence):
     """The wealth of bets on the leader so far, and moments of all differences, judged by a share of delta."""
 
     def __init__(self, n_arms: int, settings: "SymmetricBetting", goal: Goal) -> None:

@@ -26,12 +26,17 @@ if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
 
 
-# What they find: `benchmarks/queries.py power`. The optimum is flat.
+# A bet of lambda finds leads of about lambda; leads may be smaller than the smallest bet of a comparison. So a share of
+# the wealth is reserved for smaller and smaller bets, which sleep: each stays at its first weight until the round in
+# which it could begin to matter, and only from then on costs time. Such a delayed bet is as valid as any other, because
+# the round in which it wakes is fixed in advance. (Bets on leaders also move a little of their wealth to each other in
+# every round, so that a bet that was wrong at first can recover: "fixed share". docs/theory.md has the mathematics.)
+# These values were chosen by their power, `benchmarks/queries.py power`; the optimum is flat.
 RESERVE = 1 / 16  # the share of the wealth that is kept for bets that sleep
 HALVING = 0.5  # each bet is so much smaller than the one before it,
 FADING = 0.5  # and has so much less weight
 WAKING = 0.25  # a bet wakes in round WAKING / bet^2: until then the best it could do is less than a factor of two
-TINY = 1e-150  # its square is still a number
+TINY = 1e-150  # bets are not squared below this, so that the square is not rounded to 0
 
 
 class DelayedBet(NamedTuple):
@@ -77,7 +82,7 @@ def mixture(bets: Array, weights: Array, reserve: float, n_rounds: int) -> Mixtu
     )
 
 
-CELLS = 2**16  # rewards that room is made for at a time, at most
+CELLS_OF_STRETCH = 2**16  # rewards that room is made for at a time, at most
 FEWEST = 16  # rounds that room is made for, at least
 
 
@@ -167,26 +172,26 @@ class History:
                 if now is not None:
                     now.close()
                 doubled = max(FEWEST, begun)  # as many rounds again, up to a limit
-                now = Stretch(arms, max(len(rows), min(doubled, max(1, CELLS // max(1, arms.size)))))
+                now = Stretch(arms, max(len(rows), min(doubled, max(1, CELLS_OF_STRETCH // max(1, arms.size)))))
                 self._stretches.append(now)
             fit = rows[: now.room]
             now.add(fit)
             rows = rows[len(fit) :]
 
 
-MANY_ROWS = 64  # of bets, from which on it is worth it to give back those that nobody needs
+MANY_ROWS = 64  # with at least so many rows of bets, it is worth giving back those against arms that are out
 CAP = 0.99  # the largest share of the wealth that one round can lose
 
 
 class WealthEvidence(Evidence):
     """The wealth of bets on all differences, or on their signs where the criterion is wins.
 
-    Bounds on differences need the rewards themselves, so these are kept. Where a subclass has bets of another kind
-    beside those on pairs, ``share`` is what is left for these.
+    Bounds on differences need the rewards themselves, so these are kept. ``share`` is the share of the wealth in bets
+    on pairs: less than 1 where a subclass has bets of another kind beside them.
     """
 
     keeps_pairs = False
-    share = 1.0  # of the wealth, in bets on pairs
+    share = 1.0
 
     def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
         super().__init__(n_arms)
@@ -198,6 +203,9 @@ class WealthEvidence(Evidence):
         self.history = History(self.board)
 
     def _rule(self, goal: Goal) -> WealthRule:
+        # Arm i is out when share * mean_j(pair wealth of j against i) + (1 - share) * (wealth on chosen opponents)
+        # >= 1 / delta, with the mean over the K - 1 others. Multiplied by (K - 1) / share that is
+        # sum_j(pair wealth) + chosen * (wealth on chosen opponents) >= threshold.
         betting, scale, others = self.betting, self.betting.scale, self.board.arms.size - 1
         return WealthRule(
             keep=float(goal.keep),
@@ -229,7 +237,7 @@ class WealthEvidence(Evidence):
         return int(race_wealth(rows, self.board, self.pairs, self.near, wins, *self._chosen(), self.rule))
 
     def _chosen(self) -> tuple[LeaderBets | None, PortfolioState | None]:
-        """The one wealth against each arm, on leaders or in portfolios, where there is one beside that on pairs."""
+        """The bets on chosen opponents, on leaders or in portfolios, that a subclass has beside those on pairs."""
         return None, None
 
     def play(self, rows: Array) -> int:
@@ -310,14 +318,14 @@ class WealthEvidence(Evidence):
         return self._lead_bound(a, b, simultaneous)
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
-        """The smallest of several such bounds: one look tells of most that they are not smaller than another."""
+        """The smallest of several such bounds; most are seen at one look to be above the smallest so far."""
         smallest, means = np.inf, dict(zip(self.board.arms.tolist(), self.board.means.tolist(), strict=True))
         for b in sorted(others, key=lambda arm: -means[arm]):
             smallest = min(smallest, self._lead_bound(a, b, False, smallest))
         return smallest
 
     def _lead_bound(self, a: int, b: int, simultaneous: bool, most: float = np.inf) -> float:
-        """A bound, of which nobody needs to know by how much it is above the most."""
+        """The lower bound for a lead; it may stop early once it exceeds ``most``."""
         differences, K = self._differences(a, b), self.board.arms.size
         if differences.size == 0:
             return -1.0 / self.betting.scale

@@ -58,7 +58,8 @@ class Board(NamedTuple):
     sum_squares: Array  # by place: centred sum of squares of the arm
     squares: Array  # by two places, row > column: centred sum of squares of the difference; may be empty
     is_out: NDArray[np.bool_]  # by place: whether the arm is no candidate any more
-    deviation: Array  # by place: scratch, the reward minus the mean before it
+    deviation: Array  # scratch. By place: the reward minus the mean before it. Bets on pairs then reuse it, by arm,
+    # for the differences of a round (`bet_on_all`): whoever needs deviations must read them before that
     lead_at_exit: Array  # by two arms: how far the second was ahead in mean when the first left
     last_round: Indices  # by arm: queried up to and including this round
     beaten_round: Indices  # by arm: 0 if never beaten
@@ -83,7 +84,7 @@ class Board(NamedTuple):
 
 
 def new_board(n_arms: int, of_pairs: bool = True) -> Board:
-    """A board before the first round; without what it keeps of pairs, where nobody asks for that."""
+    """A board before the first round; unless ``of_pairs``, its arrays of pairs are empty."""
     K = n_arms
     pairs = (K, K) if of_pairs else (0, 0)
     return Board(

@@ -81,7 +81,7 @@ def mark_beaten(board, arm, t, by, margin):
 
 @part
 def eliminate(board, keep, t, leader):
-    """Take the candidates marked in this round out of S; if all are, the one at the place of the leader stays."""
+    """Take those marked in this round out of the candidates; if all are marked, the one at ``leader`` stays."""
     arms, is_out, progress = board.arms, board.is_out, board.progress[0]
     beaten = 0
     for a in range(progress.n_queried):
@@ -107,34 +107,34 @@ def remove_arms(board, t):
     if stay < before.size and board.squares.size > 0:
         _note_leads(board, before, stay)
         _rearrange_squares(board.squares, before, stay)
-    _close_up(board, before, stay)
+    _move_to_new_places(board, before, stay)
 
 
 @part
 def remove_arms_without_pairs(board, t):
-    """`remove_arms` for a board that keeps nothing of pairs: what they would need is not compiled."""
+    """`remove_arms` for a board without arrays of pairs: the code that rearranges them is not compiled."""
     before, stay = _order_after(board, t)
-    _close_up(board, before, stay)
+    _move_to_new_places(board, before, stay)
 
 
 @part
 def _order_after(board, t):
-    """By place: the place before, those first that stay when round ``t`` is over; and how many these are."""
+    """The old place of the arm at each new place, first those that stay after round ``t``; and how many these are."""
     n = board.progress[0].n_queried
     before, stay, end = np.empty(n, dtype=np.int64), 0, n
     for a in range(n):
         if board.last_round[board.arms[a]] > t:
             before[stay] = a
             stay += 1
-        else:  # from the end on: the first of them is the last
+        else:  # those that leave are filled in from the end, so they stand in reverse order
             end -= 1
             before[end] = a
     return before, stay
 
 
 @part
-def _close_up(board, before, stay):
-    """Bring what is kept by place into the new order, and query only those that stay."""
+def _move_to_new_places(board, before, stay):
+    """Bring all arrays indexed by place into the new order, and query only the arms that stay."""
     arms, means = board.arms.copy(), board.means.copy()
     sum_squares, is_out = board.sum_squares.copy(), board.is_out.copy()
     for a in range(before.size):
@@ -167,7 +167,7 @@ def _rearrange_squares(squares, before, stay):
     for k in range(stay, n):
         for b in range(n):
             moved[k - stay, b] = squares[max(before[k], b), min(before[k], b)]
-    first = before[n - 1]  # of those that leave: what is before it stays where it is
+    first = before[n - 1]  # the first place that becomes free: rows before it stay where they are
     for a in range(first, stay):
         for b in range(a):
             squares[a, b] = squares[before[a], before[b]]

@@ -81,8 +81,8 @@ def _pooled_variance(t, standing, means, squares):
 
 
 @part
-def _first_two(standing, means, arms):
-    """The places of the largest mean and of the second, ties by number; -1 where there is none."""
+def _two_largest_means(standing, means, arms):
+    """The places of the largest and the second largest mean, ties by number; -1 where there is none."""
     first, second = -1, -1
     for a in standing:
         if first < 0 or means[a] > means[first] or (means[a] == means[first] and arms[a] < arms[first]):
@@ -99,7 +99,7 @@ def renew_rivals(t, board, rivals, zone):
     Arms that fail in the round that comes next can be chosen until it is over: who fails must not change the bets.
     """
     standing = _standing(board, rivals.failing)
-    first, second = _first_two(standing, board.means, board.arms)
+    first, second = _two_largest_means(standing, board.means, board.arms)
     ridge = RIDGE * _pooled_variance(t, standing, board.means, board.squares)
     for a in standing:
         b = first if a != first else second if zone == 0.0 else -1

@@ -72,8 +72,8 @@ def _most_beaten_by(a, board, wins):
 
 
 @inlined
-def _leader(board, wins):
-    """The place of the candidate that leads: by its mean, or in wins that which another is least ahead of."""
+def _leader_place_by_criterion(board, wins):
+    """The place of the leader: the candidate with the largest mean, or in wins the one that others lead by least."""
     if wins is None:
         return leader_place(board)
     leader, least = -1, np.inf
@@ -90,7 +90,7 @@ def _leader_near(board, wins, near, threshold):
     """Whether the wealth of the leader, shifted by epsilon, has reached the threshold against every other candidate."""
     if not all_candidates_queried(board):
         return False
-    leader = _leader(board, wins)
+    leader = _leader_place_by_criterion(board, wins)
     for a in range(board.progress[0].n_queried):
         if board.is_out[a] or a == leader:
             continue
@@ -122,7 +122,7 @@ def _settle_wins(board, wins, t):
         by, ahead = _most_beaten_by(a, board, wins)
         if not board.is_out[a] and ahead > 0.0:
             mark_beaten(board, board.arms[a], t, board.arms[by], ahead / t)
-    eliminate(board, 1.0, t, _leader(board, wins))
+    eliminate(board, 1.0, t, _leader_place_by_criterion(board, wins))
 
 
 @inlined
@@ -134,7 +134,7 @@ def end_round(board, wins, near, portfolio, rule, t, found):
     """
     progress = board.progress[0]
     if found:
-        eliminate(board, rule.keep, t, _leader(board, wins))
+        eliminate(board, rule.keep, t, _leader_place_by_criterion(board, wins))
     if progress.n_candidates > 1:
         if near is not None and _leader_near(board, wins, near, rule.threshold):
             progress.ended = WITHIN_EPSILON
@@ -156,11 +156,12 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
     """Play rounds where arm ``i`` is out when the wealth of the bets against it, summed, reaches the threshold.
 
     There may be bets on ``pairs``, and beside them one wealth against each arm on opponents that are chosen: averages
-    of leaders, or a ``portfolio``; what there is not is None. With bets ``near`` the game also ends when the leader is
-    within epsilon, with a positive ``pool`` after so many rounds. It stops when there is no room left in the log of the
-    leaders and, if the rule says so, when these were chosen anew. Returns the rows used.
+    of leaders, or a ``portfolio``. Each is None in a game without it. With bets ``near`` the game also ends when the
+    leader is within epsilon, with a positive ``pool`` after so many rounds. It stops when there is no room left in the
+    log of the leaders and, if the rule says so, when these were chosen anew. Returns the rows used.
 
-    What follows a condition on None, and on nothing else, is not compiled where it does not hold.
+    Numba leaves out the branch of `if x is not None:` where x is None only if that is the whole condition: hence the
+    nested ifs.
     """
     progress, arms, means, is_out, deviation = board.progress[0], board.arms, board.means, board.is_out, board.deviation
     sums = row_of = total = chosen = None
@@ -174,7 +175,7 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
     for r in range(rows.shape[0]):
         if not may_go_on(progress):
             return r
-        if on_leaders is not None:  # noqa: SIM102 - and on nothing else, see above
+        if on_leaders is not None:  # noqa: SIM102 - nested for Numba, see above
             if n_entries[0] == room:
                 return r
         t = begin_round(rows, r, progress, arms, means, deviation)

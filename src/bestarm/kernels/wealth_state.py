@@ -155,17 +155,17 @@ class Leaders(NamedTuple):
     sizes: Indices  # (H): of how many leaders an average is
     arms: Indices  # (K), by column
     column_of: Indices  # (K), by arm
-    failing: NDArray[np.bool_]  # (K), by arm: disqualified in the round that comes next, which it ends with the worst
+    failing: NDArray[np.bool_]  # (K), by arm: disqualified in the next round, where its reward counts as the worst
     wealth: Array  # (G, K), by bet and column
     total: Array  # (K), by arm: summed over the bets; stays as it was when an arm is no longer queried
     choice: Indices  # (G, K): which average a bet is on; -1 is none
     sums: Array  # (K), by column: S, of the scaled rewards
-    risked: Array  # (K), by column: q, the sum of squares of what the largest bet was on
-    gained: Array  # (H, K): A1, the sum of Y with the leaders of each round as they were
+    risked: Array  # (K), by column: q, the sum of squares of Y, for the average that the largest bet was on
+    gained: Array  # (H, K): A1, the sum of Y, each round with the leaders of that round
     squares: Array  # (H, K): A2, the sum of Y^2
-    against: Array  # (H, K): scratch, Y
-    behind: Array  # (H, K): scratch, that difference of the sums
-    reach: Array  # (K): scratch, the largest bet, and then the wealth of all bets
+    against: Array  # (H, K): scratch, Y: the average of the leaders minus the arm, in this round
+    behind: Array  # (H, K): scratch, the same difference of the sums S
+    reach: Array  # (K): scratch, first the largest bet allowed, later in the round the wealth summed over the bets
     scratch: Array  # (K)
     order: Indices  # (K): scratch
     progress: NDArray[Any]  # a record: see `new_leaders`

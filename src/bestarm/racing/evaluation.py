@@ -141,7 +141,7 @@ class Evaluation:
 
     def _scores(self, value: Any, call: Call) -> list[EvaluationOutcome]:
         if not self.jointly:
-            return [check_score(value, self.bounds, call.names[0], call.item)]
+            return [score_or_failure(value, self.bounds, call.names[0], call.item)]
         try:
             values = scores_in_order(value, call.values, call.names)
         except BaseException as error:  # whatever a generator of the user does
@@ -151,7 +151,9 @@ class Evaluation:
             wanted = f"must return {with_noun(len(call.arms), 'score')}, one for each arm it is given"
             text = f"{call_text('arms', call.item)} {wanted}, got {short_repr(value)}"
             return [EvaluationError(text) for _ in call.arms]
-        return [check_score(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)]
+        return [
+            score_or_failure(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)
+        ]
 
 
 def _hide_exit(error: BaseException, call: Call) -> None:
@@ -224,7 +226,7 @@ class GroupMean:
 
     def _score(self, arm: Any, item: Any, value: Any) -> float:
         """One score, checked by itself: a mean can hide one that is out of bounds."""
-        score = check_score(value, self.bounds, label_text(arm), item)
+        score = score_or_failure(value, self.bounds, label_text(arm), item)
         if isinstance(score, EvaluationError):
             raise score
         return score
@@ -267,7 +269,7 @@ def told_outcome(value: Any, bounds: Bounds, name: str, item: Any) -> Evaluation
     if isinstance(value, BaseException):
         reraise_exit(value, call_text(name, item))
         return outcome_of_error(value, bounds, name, item)
-    return check_score(value, bounds, name, item)
+    return score_or_failure(value, bounds, name, item)
 
 
 def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any) -> EvaluationOutcome:
@@ -277,7 +279,7 @@ def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any)
     failure = failed_call(name, item, error)
     if not isinstance(error, ScoredError):
         return failure
-    score = check_score(error.score, bounds, name, item)
+    score = score_or_failure(error.score, bounds, name, item)
     return ScoreWithNote(score, Failure(str(failure), counted="time-out")) if isinstance(score, float) else score
 
 
@@ -292,7 +294,7 @@ def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
     return failure
 
 
-def check_score(value: Any, bounds: Bounds, name: str, item: Any) -> float | EvaluationError:
+def score_or_failure(value: Any, bounds: Bounds, name: str, item: Any) -> float | EvaluationError:
     """The value as a float, or the failure that it is not a finite number within the bounds.
 
     What is out of bounds by no more than rounding counts as the bound.

@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from bestarm.algorithms import Algorithm, ConvexBAI, Game, PairwiseBAI
-from bestarm.algorithms.game import check_algorithm
+from bestarm.algorithms.game import require_algorithm
 from bestarm.checks import (
-    LONGEST,
+    LARGEST_STORED,
     check_bounds,
     check_choice,
     check_count,
     check_delta,
+    check_difference,
     check_flag,
     check_in_flight,
-    check_lead,
     is_real,
 )
 from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.boundaries import MIN_ROUNDS
-from bestarm.comparisons.evidence import Criterion, check_adapts, check_comparison
+from bestarm.comparisons.evidence import Criterion, check_adapts, require_comparison
 from bestarm.errors import ParameterError
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of
 from bestarm.sources.items import Groups, Items
@@ -123,8 +123,8 @@ def checked_aim(options: Options) -> tuple[float, float, float]:
     if delta > MOST_DELTA:
         sure = "delta is the accepted probability of a wrong answer, at most 0.5 in a race"
         raise ValueError(f"{sure}, got {short_repr(delta)}: for 95% certainty give 0.05")
-    check_lead("epsilon", epsilon)
-    check_lead("indifference_zone", zone)
+    check_difference("epsilon", epsilon)
+    check_difference("indifference_zone", zone)
     return delta, epsilon, zone
 
 
@@ -179,7 +179,7 @@ def _comparison(options: Options, pool: int | None) -> Comparison:
     if options.comparison is None:
         gaussian = StudentMixture(min_rounds=MIN_ROUNDS if options.min_rounds is None else options.min_rounds)
         return gaussian if bounds is None else LeaderBetting(bounds, pool=pool)
-    check_comparison(options.comparison)
+    require_comparison(options.comparison)
     check_adapts(options.comparison)
     return options.comparison.adapted(bounds, pool)
 
@@ -198,7 +198,7 @@ def _check_min_rounds(options: Options, min_rounds: int) -> None:
 
 def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
     """The algorithm, if nothing that was given beside it says otherwise."""
-    check_algorithm(algorithm)
+    require_algorithm(algorithm)
     inside = getattr(algorithm, "comparison", None)
     if options.comparison is not None and options.comparison != inside:
         raise ValueError(
@@ -228,7 +228,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     return RaceSettings(
         algorithm=choose_algorithm(_in_units(options, items), items.n_rounds),
         lower_is_better=bool(options.lower_is_better),
-        max_evaluations=None if budget is None else check_count("max_evaluations", budget, most=LONGEST),
+        max_evaluations=None if budget is None else check_count("max_evaluations", budget, most=LARGEST_STORED),
         rounds_in_flight=check_in_flight(ahead),
         on_error=options.on_error,
         seed=int(options.seed),

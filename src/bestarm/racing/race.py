@@ -92,7 +92,7 @@ class Race(Generic[Arm]):
         self._store: Store | None = None
         self._stored_candidates = self.state.game.candidates  # as those who read the store know them
         if options.store is None:
-            self.state.decide()
+            self.state.open_rounds()
         else:
             self._keep_in(open_store(options.store), options)
 
@@ -205,7 +205,7 @@ class Race(Generic[Arm]):
         rounds: list[RoundRow] = []
         scores: list[ScoreRow] = []
         for number, arm, score, failure in rows:
-            opened = self.state.open[number - self.state.open[0].number]
+            opened = self.state.find(number)
             if not opened.stored and number not in new:
                 new[number] = opened
                 rounds.append((number, opened.text, len(opened.arms)))
@@ -255,7 +255,7 @@ class Race(Generic[Arm]):
             else:
                 about = {"format": FORMAT, "source": options.origin, "reason": None}
                 store.create(state.settings.to_plain() | about, state.arms.names)
-                state.decide()
+                state.open_rounds()
                 if self.finished:  # a stream without items
                     store.update({"reason": self.reason})
         except BaseException:

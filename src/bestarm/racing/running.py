@@ -23,10 +23,10 @@ from bestarm.racing.evaluation import (
     EvaluationOutcome,
     ProgramEndError,
     call_text,
-    check_score,
     failed_call,
     group_mean,
     outcome_of_error,
+    score_or_failure,
 )
 from bestarm.racing.interruption import (
     Interruption,
@@ -81,8 +81,8 @@ def run_race(
         evaluation = replace(evaluation, function=group_mean(evaluation))
     nested = inside_evaluation()
     with race, display(race.standing, execution.progress) as show, interruptible() as interruption:
-        race.state.drawing = interruption
-        runner = _Runner(race, evaluation, show, interruption)
+        race.state.around_items = interruption
+        runner = _RaceRunner(race, evaluation, show, interruption)
         try:
             with evaluating():
                 runner.run(execution)
@@ -99,7 +99,7 @@ def run_race(
 
 
 @dataclass(frozen=True)
-class _Runner:
+class _RaceRunner:
     """A race with those who evaluate it and show it."""
 
     race: Race[Any]
@@ -155,7 +155,7 @@ class _Runner:
                     outcome = outcome_of_error(error, bounds, names[arm], item)
                 else:
                     if not (type(outcome) is float and low <= outcome <= high):  # most often it is
-                        outcome = check_score(outcome, bounds, names[arm], item)
+                        outcome = score_or_failure(outcome, bounds, names[arm], item)
                 if self.interruption.asked:  # what was evaluated when Ctrl-C came is dropped, whatever came out
                     raise KeyboardInterrupt
                 batch.append((todo.number, arm, outcome))
@@ -206,7 +206,7 @@ class _Runner:
 
     def _on_executor(self, executor: Executor, evaluate: Callable[[Call], Any]) -> None:
         """Start all that may be evaluated now, and take what is done, until the race has ended."""
-        race, running = self.race, _Running(executor, evaluate)
+        race, running = self.race, _SubmittedCalls(executor, evaluate)
         try:
             while not race.finished:
                 for todo in race.state.hand_out():
@@ -231,7 +231,7 @@ class _Runner:
 
 
 @dataclass(frozen=True)
-class _Running:
+class _SubmittedCalls:
     """The calls that an executor was given."""
 
     executor: Executor

@@ -1,4 +1,4 @@
-"""The state of a race: rounds decided, scores entered, rounds absorbed in the order asked."""
+"""The state of a race: rounds opened, scores entered, rounds absorbed in the order asked."""
 
 import math
 from collections import deque
@@ -24,7 +24,7 @@ REASONS_OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED
 
 
 class OpenRound:
-    """A round that was decided and is not absorbed yet: its item, and what is known of the arms asked."""
+    """A round that was opened and is not absorbed yet: its item, and what is known of the arms asked."""
 
     __slots__ = ("arms", "failures", "item", "n_missing", "number", "scores", "stored", "text")
 
@@ -64,15 +64,15 @@ class RaceState:
         self.arms = arms
         self.transform = reward_transform(settings, game)
         self.record = Record()  # of the rounds that are absorbed
-        self.n_decided = 0  # rounds
-        self.spent = 0  # evaluations of all rounds decided
+        self.n_opened = 0  # rounds, absorbed ones included
+        self.spent = 0  # evaluations of all rounds opened
         self.open: deque[OpenRound] = deque()
         self.unasked: list[OpenRound] = []
         self.disqualified: list[DisqualifiedArm] = []
-        self.ran_out: Reason | None = None  # why no more rounds are decided
+        self.ran_out: Reason | None = None  # why no more rounds are opened
         self.outage: Outage | None = None
         self.broken: BaseException | None = None  # what came out of the items in place of one
-        self.drawing: AbstractContextManager[None] = nullcontext()  # around the code that gives items
+        self.around_items: AbstractContextManager[None] = nullcontext()  # is entered while an item is drawn
         self.items = items
         self._pool = settings.pool
         self._due: list[int] | None = None  # what the game asks for since it was last told something
@@ -98,7 +98,7 @@ class RaceState:
             raise ValueError(f"round {number} is complete: all its scores have already been told")
         if not self.open or number > self.open[-1].number or number < 1:
             raise ValueError(f"there is no round {number} to tell: call ask() first")
-        opened = self.open[number - self.open[0].number]
+        opened = self.find(number)
         if opened in self.unasked:
             raise ValueError(f"round {number} has not been asked: call ask() first")
         return opened
@@ -110,17 +110,17 @@ class RaceState:
             self.check_items()
         return rounds
 
-    def decide(self) -> None:
-        """Decide rounds ahead of the one absorbed last, as many as may be in flight."""
+    def open_rounds(self) -> None:
+        """Open rounds ahead of the one absorbed last, as many as may be in flight."""
         game, limit, ahead = self.game, self.settings.max_evaluations, self.settings.rounds_in_flight
         sizes = self.settings.group_sizes
-        while self.ran_out is None and self.broken is None and self.n_decided < game.n_rounds + ahead:
+        while self.ran_out is None and self.broken is None and self.n_opened < game.n_rounds + ahead:
             if game.reason is not None:
                 return
             if self._due is None:
                 self._due = game.ask().tolist()
-            used_up = self.n_decided == self._pool
-            cost = 0 if used_up else len(self._due) * (1 if sizes is None else sizes[self.n_decided])
+            used_up = self.n_opened == self._pool
+            cost = 0 if used_up else len(self._due) * (1 if sizes is None else sizes[self.n_opened])
             if limit is not None and self.spent + cost > limit:
                 self.ran_out = Reason.BUDGET
             elif (item := self._drawn()) is END:
@@ -134,7 +134,7 @@ class RaceState:
         An iterator that raised may say next that it has ended: that is not the end of the items.
         """
         try:
-            with self.drawing:
+            with self.around_items:
                 return next(self.items, END)
         except BaseException as error:
             self.broken = error
@@ -148,9 +148,9 @@ class RaceState:
     def _append(self, arms: list[int], item: Any, cost: int) -> None:
         """Open a round of so many evaluations."""
         self.spent += cost
-        self.n_decided += 1
+        self.n_opened += 1
         given = item.items if isinstance(item, Group) else item
-        opened = OpenRound(self.n_decided, given, item_text(item), arms)
+        opened = OpenRound(self.n_opened, given, item_text(item), arms)
         self.open.append(opened)
         self.unasked.append(opened)
 
@@ -159,20 +159,21 @@ class RaceState:
         opened = None
         for number, arm, score, failure in rows:
             if opened is None or opened.number != number:
-                opened = self.open[number - self.open[0].number]
+                opened = self.find(number)
             opened.scores[arm] = math.nan if score is None else score
             opened.n_missing -= 1
             if failure is not None:
                 opened.failures[arm] = failure
 
     def absorb(self) -> int:
-        """Absorb the complete rounds in order and decide new ones; returns how many were absorbed."""
+        """Absorb the complete rounds in order and open new ones; returns how many were absorbed."""
         absorbed = 0
         while self.open and not self.open[0].n_missing and self.outage is None and self.game.reason is None:
             opened = self.open[0]
             if (opened.failures or self.disqualified) and not self._goes_on_after_failures(opened):
                 break
             scores: list[Any] = list(opened.scores.values())  # all are there
+            # The very list that the game gave last: it was told nothing since, so it wants exactly these arms.
             if opened.arms is self._due and not self.disqualified:
                 self.game.tell(self.transform.rewards(np.array(scores), opened.number))
             else:  # the game may want less than was asked
@@ -182,7 +183,7 @@ class RaceState:
             self.record.append(opened.text, opened.arms, scores, opened.failures)
             self.open.popleft()
             absorbed += 1
-            self.decide()
+            self.open_rounds()
         return absorbed
 
     def _goes_on_after_failures(self, opened: OpenRound) -> bool:
@@ -211,9 +212,12 @@ class RaceState:
         self.unasked = [opened for opened in self.open if opened.n_missing]
 
     def restore(self, past: Record, items_after: Callable[[int], Iterator[Any]] | None = None) -> None:
-        """Bring a new race to where a record ends: all but the last whole rounds at once, the rest as it was told.
+        """Bring a new race to where a record ends.
 
-        Its items must be those of the record. They are not compared if ``items_after`` gives those after so many
+        All whole rounds except the last ``rounds_in_flight`` are replayed at once. Those are opened and told again one
+        by one, because the arms of the rounds still in flight were chosen while these were.
+
+        The items must be those of the record. They are not compared if ``items_after`` gives those after so many
         rounds, from the record itself.
         """
         whole = past.n_whole
@@ -232,7 +236,7 @@ class RaceState:
         for number in range(n_rounds + 1, whole + 1):
             arms = past.arms(number)
             self._append(arms, self._next_item(past, number), len(arms) * self.settings.size_of(number))
-        self.decide()
+        self.open_rounds()
         more = True
         while more:
             for opened in self.open:
@@ -247,7 +251,7 @@ class RaceState:
         if self.game.n_rounds != n_rounds or (self.game.counts > past.counts(n_rounds, self.game.n_arms)).any():
             raise StoreError("it is damaged: scores are missing")
         self.record = past.first_rounds(n_rounds)
-        self.n_decided = n_rounds
+        self.n_opened = n_rounds
         self.spent = past.n_asked(n_rounds, self.settings.group_sizes)
 
     def _pass_items(self, past: Record, n_rounds: int) -> None:

@@ -1,4 +1,4 @@
-"""How a race stands: its result, and what a display shows while it runs."""
+"""From the state of a race to its result, and to what a display shows while it runs."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def summarise(state: RaceState) -> RaceResult[Any]:
 def _outcome(state: RaceState) -> RaceOutcome:
     game = state.game
     candidates = list(game.candidates)
-    leader = _leader(game, candidates)
+    leader = _leader_or_none(game, candidates)
     means = game.means
     candidates.sort(key=lambda arm: (arm != leader, -means[arm] if game.n_rounds else 0.0))
     return RaceOutcome(
@@ -57,7 +57,7 @@ def _outcome(state: RaceState) -> RaceOutcome:
     )
 
 
-def _leader(game: Game, candidates: list[int]) -> int | None:
+def _leader_or_none(game: Game, candidates: list[int]) -> int | None:
     if game.n_rounds > 0:
         return game.best
     return candidates[0] if len(candidates) == 1 else None  # all others were disqualified in the first round
@@ -100,7 +100,7 @@ def standing(state: RaceState) -> Standing:
     unit, order = unit_of(settings, game.guarantee), _order(game)
     first_two = (order[0], order[1]) if len(order) > 1 else None
     bound = None if first_two is None else game.regret_bound
-    n_items = state.n_decided if sizes is None else sum(sizes[: state.n_decided])
+    n_items = state.n_opened if sizes is None else sum(sizes[: state.n_opened])
     return Standing(
         n_rounds=game.n_rounds,
         n_arms=game.n_arms,

@@ -72,7 +72,7 @@ class RecordError(BestarmError, ValueError):
 
 @dataclass(frozen=True)
 class RewardTransform:
-    """How the scores of a race become rewards of its game, the only place where they do, and back.
+    """How the scores of a race become rewards of its game, and mean rewards become mean scores again.
 
     More reward is better: scores are reflected, within their bounds if there are any, where lower ones are better. A
     round counts by its weight, at most 1, where rounds have one: rewards are weighed down towards the lower bound.
@@ -309,7 +309,7 @@ class Record:
             self._failures[len(self._items)] = dict(failures)
 
     def add_failure(self, number: int, arm: int, failure: Failure) -> None:
-        """Note what failed on the way to a score that is there already."""
+        """Note a failure of a row."""
         self._failures.setdefault(number, {})[arm] = failure
 
     def arms(self, number: int) -> list[int]:

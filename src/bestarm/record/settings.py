@@ -9,7 +9,7 @@ import numpy as np
 
 from bestarm import algorithms, comparisons
 from bestarm.algorithms import Algorithm, Game, Guarantee, PairwiseBAI
-from bestarm.algorithms.game import check_algorithm
+from bestarm.algorithms.game import require_algorithm
 from bestarm.checks import check_choice, check_count, check_flag, check_in_flight, check_mapping, check_seed, check_text
 from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.errors import ParameterError
@@ -144,7 +144,7 @@ class RaceSettings:
         sizes = present["group_sizes"]
         groups = None if sizes is None else tuple(map(int, sizes))
         algorithm = decode(present["algorithm"])
-        check_algorithm(algorithm)
+        require_algorithm(algorithm)
         return cls(**values | {"algorithm": algorithm, "group_sizes": groups})
 
 

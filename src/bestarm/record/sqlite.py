@@ -47,12 +47,12 @@ IN_SCHEMA = {("table", statement.split()[2], statement) for statement in SCHEMA}
     ("index", "sqlite_autoindex_arms_1", None)  # of the UNIQUE names
 }
 SAFE = ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
-LONGEST_VALUE = 16 * 2**20  # bytes of one value, in memory some twenty times as much where it is JSON
+LONGEST_VALUE = 16 * 2**20  # bytes of one value; decoded JSON can take some twenty times as much memory
 JOURNAL_HEADER = 28  # bytes, padded with zeros to a sector
 LARGEST_SECTOR = 65536
-STEPS = 100_000  # of SQLite's virtual machine between two looks
-LOOKS = 200  # that any file may take; a sound one of no size at all needs none
-BYTES_A_LOOK = 1_000  # of a file: each may cost a hundred steps, far more than to read it several times
+STEPS = 100_000  # of SQLite's virtual machine, after which its work is checked (a "look")
+LOOKS = 200  # that any file may take, whatever its size; an undamaged small file takes none
+BYTES_A_LOOK = 1_000  # one more look is allowed for so many bytes: 100 steps a byte, far more than reading takes
 NOT_WRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 OF_THE_DISK = (*NOT_WRITABLE, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM)
 

@@ -14,8 +14,8 @@ from bestarm.text import short_repr
 LONGEST_REASON = 300  # characters
 MOST_TERMS = 100  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
-NUMBERS_OF_AN_ARM = 100  # that a game keeps, at most, but for some first rounds beside those of pairs
-MOST_STEPS = 3e10  # of some nanoseconds: a minute or two
+NUMBERS_OF_AN_ARM = 100  # at most so many are kept for an arm, not counting pairs and the rewards of first rounds
+MOST_STEPS = 3e10  # of some nanoseconds each, together a minute or two
 LARGEST_GROWTH = 0.1  # share by which rounds grow between two looks for combinations, at most
 
 

@@ -1,4 +1,4 @@
-"""How a race stands: leader, candidates, eliminations and disqualifications, and what is known about each arm."""
+"""The parts of a result: leader, candidates, eliminations and disqualifications, and what is known about each arm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -45,9 +45,9 @@ class ForPopulation(Generic[Arm]):
 def for_population(result: "RaceResult[Arm]") -> ForPopulation[Arm] | None:
     """The statement about items like these; None where the race has none.
 
-    A race whose target is the population has made it already. If its target is the items of its list, the bets of the
-    race, but against a mean of 0, are played on its record, the arms of each round given: an arm that the race dropped
-    stays as it was then. Items drawn again and again say nothing about others.
+    A race whose target is the population has made it already. If its target is the items of its list, its record is
+    played again by the same rule with ``pool=None``, forced to query the arms the race queried: what is known about an
+    arm that the race dropped stays as it was then. Items drawn again and again say nothing about others.
     """
     if result.target == "population":
         failed = tuple(failed.arm for failed in result.disqualified)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
 
 
-UNSEEN = 3.0  # what happens on a share p of the items is missing from 3 / p of them in 5% of runs: exp(-3)
-SHORT = 100  # items after which that need not be said
+UNSEEN = 3.0  # an event on a share p of the items is not seen among 3 / p of them with probability exp(-3), or 5%
+SHORT = 100  # a warning about such rare events is given for races of fewer items
 ENDED = {
     Reason.BUDGET: "the budget ran out",
     Reason.RAN_OUT_OF_ITEMS: "the items ran out",

@@ -1,4 +1,4 @@
-"""The one place that starts and ends programs."""
+"""Starts and ends the programs of `race_commands`."""
 
 import _thread
 import atexit
