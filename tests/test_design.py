@@ -43,7 +43,9 @@ def test_the_map_is_the_source_tree() -> None:
 def test_rooms_import_only_the_rooms_above_them_in_the_map() -> None:
     outer, inner = (one["layers"] for one in CONTRACTS if one["type"] == "layers")
     assert [layer.removeprefix("bestarm.") for layer in reversed(outer)] == list(rooms())
-    assert [one.removeprefix("bestarm.racing.") for layer in inner for one in layer.split(" | ")] == rooms()["racing"]
+    assert [
+        one.removeprefix("bestarm.racing.") for layer in reversed(inner) for one in layer.split(" | ")[::-1]
+    ] == rooms()["racing"]
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:src|tests|docs|[a-z_]+)/[\w/.]+)`", PAGE))))
