@@ -180,7 +180,7 @@ def test_a_call_that_kills_all_its_workers_is_a_failure_and_the_race_can_be_cont
 
 def test_every_evaluation_is_made_also_where_items_are_equal(calls: Path, tmp_path: Path) -> None:
     # Dask answers a call from another one that looks the same, but the scores of equal items are different draws.
-    with start(tmp_path, n_workers=1, processes=False) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+    with start(tmp_path, n_workers=1) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
         result = bestarm.race(
             evaluation(calls),
             arms=ARMS,
