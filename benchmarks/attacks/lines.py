@@ -185,7 +185,7 @@ def prepare(folder: Path) -> Case:
     """Cases of one command line each, in a folder whose files are put back if a case changes them."""
     warnings.simplefilter("ignore")
     wait_for_nothing()
-    os.environ.update({"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "100", "TERM": "dumb"})
+    os.environ.update({"HOME": str(folder), "COLUMNS": "100", "TERM": "dumb"})
     home, whole = folder / "home", folder / "whole"
     home.mkdir()
     os.chdir(home)

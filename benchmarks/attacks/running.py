@@ -46,7 +46,7 @@ class Victim:
         self.folder.mkdir(exist_ok=True, parents=True)
         seconds = self.seconds or 1.0 / EVALUATIONS.get(self.name, 100)
         own = {"VICTIM_LOG": str(self.folder / "log.txt"), "VICTIM_SECONDS": f"{seconds:.4f}", MARK: self.mark}
-        state = {"HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder / "state"), "COLUMNS": "120"}
+        state = {"HOME": str(self.folder), "COLUMNS": "120"}
         paths = os.pathsep.join([str(Path(bestarm.__file__).parent.parent), str(HERE)])
         with (self.folder / "output.txt").open("ab") as output:
             return subprocess.Popen(

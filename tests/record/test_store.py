@@ -27,6 +27,13 @@ def test_a_race_is_kept_in_an_own_store_and_continued() -> None:
         run(store=memory, delta=0.1)
 
 
+def test_a_store_may_give_the_names_of_the_arms_as_a_list() -> None:
+    memory: Any = Memory()
+    run(store=memory, max_evaluations=18)
+    memory.arms = list(memory.arms)
+    assert str(run(store=memory)) == str(run())
+
+
 @pytest.mark.parametrize("arm", [-1, 7])
 def test_scores_of_arms_that_do_not_exist_are_refused(arm: int) -> None:
     memory = Memory()

@@ -272,7 +272,7 @@ class Race(Generic[Arm]):
             test_given=options.comparison is not None or options.algorithm is not None,
         )
         now = settings.to_plain()
-        if stored.arms != asked.arms.names:
+        if tuple(stored.arms) != asked.arms.names:
             arms = f"they were {first_ten_names(stored.arms)} and are {first_ten_names(asked.arms.names)} now"
             raise StoreError(f"{store} holds another race (give another file, or the same arms): {arms}")
         try:
