@@ -231,7 +231,8 @@ def _play_batch(
         game = play_game(algorithm, arms, repetition_rng(seed, repetition), stop)
         if stop is not None and stop.is_set():
             break
-        candidates = np.isin(np.arange(arms.n_arms), game.candidates)
+        candidates = np.zeros(arms.n_arms, dtype=np.bool_)
+        candidates[list(game.candidates)] = True
         contradiction = game.contradiction is not None
         outcomes.append(
             _Outcome(game.n_queries, game.n_rounds, game.best, candidates, contradiction, game.reason or "")

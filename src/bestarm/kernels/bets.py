@@ -60,15 +60,14 @@ def _set_gains(i, m, arms, differences, nu, cap, gain, largest):
 
 
 @inlined
-def _set_pool_gains(i, t, nu, board, sums, rule, wealth):
+def _set_pool_gains(i, t, nu, m, arms, differences, sums, rule, gain, largest):
     """What they gain in a pool without replacement, where each null mean follows from what is left of the pool."""
-    gain, largest = wealth.gain, wealth.largest
     for j in range(gain.size):
         gain[j] = 0.0
-    for b in range(board.progress[0].n_queried):
-        j = board.arms[b]
+    for b in range(m):
+        j = arms[b]
         y = null_mean(nu, rule.pool, t, sums[i, j])
-        gain[j] = board.deviation[j] - y
+        gain[j] = differences[j] - y
         largest[j] = rule.cap / (1.0 + y) if y > -1.0 else np.inf
     gain[i] = 0.0
 
@@ -82,42 +81,51 @@ def _set_differences(rows, r, i, m, arms, rule, differences):
 
 
 @part
-def bet_on_all(rows, r, t, nu, board, sums, wealth, rule):
-    """Bet that each queried arm is better by more than ``nu`` than each candidate.
+def bet_on_all(rows, r, t, nu, m, arms, is_out, differences, sums, wealth, rule):
+    """Bet that each of the ``m`` queried arms is better by more than ``nu`` than each candidate.
 
     Every bet ``lambda`` is cut to ``lambda (1 + y) <= cap`` where ``y`` is the null mean of this round: no more than
     that share of the wealth can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
-    arms, m, differences, total = board.arms, board.progress[0].n_queried, board.deviation, wealth.total
+    # Taken out of the wealth before the loop: inside of it their references would be counted.
+    bets, weights, row_of, gain, largest = wealth.bets, wealth.weights, wealth.row_of, wealth.gain, wealth.largest
+    log_wealth, folded, growth, asleep, total = (
+        wealth.log_wealth,
+        wealth.wealth,
+        wealth.growth,
+        wealth.asleep,
+        wealth.total,
+    )
     for a in range(m):
-        if board.is_out[a]:
+        if is_out[a]:
             continue
         i = arms[a]
-        row = wealth.row_of[i]
+        row = row_of[i]
         _set_differences(rows, r, i, m, arms, rule, differences)
         if rule.pool == 0:
-            _set_gains(i, m, arms, differences, nu, rule.cap, wealth.gain, wealth.largest)
+            _set_gains(i, m, arms, differences, nu, rule.cap, gain, largest)
         else:
-            _set_pool_gains(i, t, nu, board, sums, rule, wealth)
-        _bet_row(row, wealth.bets, wealth.gain, wealth.largest, wealth.wealth, wealth.growth, wealth.asleep, total)
+            _set_pool_gains(i, t, nu, m, arms, differences, sums, rule, gain, largest)
+        _bet_row(row, bets, gain, largest, folded, growth, asleep, total)
         if rule.pool > 0:
             for b in range(m):
                 j = arms[b]
                 if j != i and null_mean(nu, rule.pool, t, sums[i, j]) < IMPOSSIBLE:
                     total[row, j] = np.inf
         if t % FOLD == 0:
-            _fold(i, row, wealth.row_of.size, wealth.weights, wealth.log_wealth, wealth.wealth, wealth.growth)
+            _fold(i, row, row_of.size, weights, log_wealth, folded, growth)
 
 
-@part
+@inlined
 def bet_on_pairs(rows, r, t, board, pairs, near, rule):
     """One round of bets on all pairs, and with epsilon of those that show who is near."""
-    bet_on_all(rows, r, t, -rule.zone, board, pairs.sums, pairs.better, rule)
+    arms, is_out, differences, m = board.arms, board.is_out, board.deviation, board.progress[0].n_queried
+    sums = pairs.sums
+    bet_on_all(rows, r, t, -rule.zone, m, arms, is_out, differences, sums, pairs.better, rule)
     if near is not None:
-        bet_on_all(rows, r, t, -rule.epsilon, board, pairs.sums, near, rule)
-    arms, m, differences, sums = board.arms, board.progress[0].n_queried, board.deviation, pairs.sums
+        bet_on_all(rows, r, t, -rule.epsilon, m, arms, is_out, differences, sums, near, rule)
     for a in range(m):
-        if not board.is_out[a]:
+        if not is_out[a]:
             _set_differences(rows, r, arms[a], m, arms, rule, differences)
             for b in range(m):
                 sums[arms[a], arms[b]] += differences[arms[b]]

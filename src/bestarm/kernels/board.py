@@ -20,14 +20,14 @@ GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
 
 def record(**numbers: float) -> NDArray[Any]:
     """Named numbers, each an int, a float or a flag, that compiled code changes in place: an array of one record."""
-    fields = tuple((name, type(number)) for name, number in numbers.items())
-    return np.array([tuple(numbers.values())], dtype=_record_type(fields))
+    values = tuple(numbers.values())
+    return np.array([values], dtype=_record_type(tuple(numbers), tuple(map(type, values))))
 
 
 @lru_cache
-def _record_type(fields: tuple[tuple[str, type], ...]) -> np.dtype[Any]:
+def _record_type(names: tuple[str, ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
     as_compiled = {int: np.int64, float: np.float64, bool: np.bool_}
-    return np.dtype((np.record, [(name, as_compiled[kind]) for name, kind in fields]))
+    return np.dtype((np.record, [(name, as_compiled[kind]) for name, kind in zip(names, kinds, strict=True)]))
 
 
 class Thresholds(NamedTuple):
