@@ -167,6 +167,7 @@ class EliminationGame(Game):
 
         self._board.last_round[arms] = self.n_rounds
         withdraw_arms(self._board, self.n_rounds)
+        self.evidence.arms_withdrawn = True
         self._read_progress()
         self._asked = None
 

@@ -80,6 +80,7 @@ class Evidence(ABC):
 
     def __init__(self, n_arms: int) -> None:
         self.board: Board = new_board(n_arms, self.keeps_pairs)
+        self.arms_withdrawn = False  # whether the game has withdrawn arms since the last round
 
     @abstractmethod
     def play(self, rows: Array) -> int:

@@ -103,7 +103,6 @@ class LeaderEvidence(WealthEvidence):
         super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
         self.log = new_leader_log(n_arms, BETS.size)
-        self._n_queried = n_arms  # when the last round was over
         epsilon = goal.epsilon * betting.scale
         self.regret = RegretBound(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
         self._near = RegretBound(self, np.array([epsilon]))
@@ -116,13 +115,13 @@ class LeaderEvidence(WealthEvidence):
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        self._replace_withdrawn()
+        if self.arms_withdrawn:
+            self._replace_withdrawn()
         used = 0
         while used < len(rows) and (played := super().play(rows[used:])):
             used += played
-            if self._paused():
+            if self.rule.pause and self._paused():
                 self._end_within_epsilon()
-        self._n_queried = self.board.n_queried
         return used
 
     def _chosen(self) -> tuple[LeaderBets, None]:
@@ -131,18 +130,17 @@ class LeaderEvidence(WealthEvidence):
         return LeaderBets(self.leaders, self.log), None
 
     def _paused(self) -> bool:
-        """With epsilon: whether the leaders were renewed after the last round, however the rounds are told."""
+        """Whether the leaders were renewed after the last round, however the rounds are told."""
         n_entries = self.log.n_entries[0]
         last = self.log.first_rounds[n_entries - 1] if n_entries > 0 else 0
-        return self.rule.pause and bool(last == self.board.n_rounds + 1)
+        return bool(last == self.board.n_rounds + 1)
 
     def _replace_withdrawn(self) -> None:
         """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""
         from bestarm.kernels.leaders import replace_withdrawn
 
         board, leaders = self.board, self.leaders
-        if board.n_queried == self._n_queried:
-            return  # nobody has left since the last round
+        self.arms_withdrawn = False
         columns, queried = self._columns(), board.arms[: board.n_queried]
         if board.n_rounds > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
             schedule = leaders.progress[0]

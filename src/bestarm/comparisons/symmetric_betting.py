@@ -48,7 +48,8 @@ class SymmetricEvidence(PairBoundaryEvidence):
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        self._replace_withdrawn()
+        if self.arms_withdrawn:
+            self._replace_withdrawn()
         if self._delta > 0.0:
             return super().play(rows)
         nobody = np.full(len(rows), np.inf)
@@ -59,6 +60,7 @@ class SymmetricEvidence(PairBoundaryEvidence):
         from bestarm.kernels.symmetric import renew_rivals
 
         board, rivals = self.board, self.rivals
+        self.arms_withdrawn = False
         queried = board.arms[: board.n_queried]
         bet_on = rivals.rival[queried[~board.is_out[: queried.size]]]
         bet_on = bet_on[bet_on >= 0]

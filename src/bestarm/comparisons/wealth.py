@@ -168,13 +168,15 @@ class History:
         """Take rounds with the same arms: into the last stretch, if it is one of these arms and has room."""
         while len(rows):
             now = self._stretches[-1] if self._stretches else None
-            if now is None or not now.room or now.arms.size != arms.size:
+            room = 0 if now is None else now.room
+            if now is None or not room or now.arms.size != arms.size:
                 if now is not None:
                     now.close()
                 doubled = max(FEWEST, begun)  # as many rounds again, up to a limit
-                now = Stretch(arms, max(len(rows), min(doubled, max(1, CELLS_OF_STRETCH // max(1, arms.size)))))
+                room = max(len(rows), min(doubled, max(1, CELLS_OF_STRETCH // max(1, arms.size))))
+                now = Stretch(arms, room)
                 self._stretches.append(now)
-            fit = rows[: now.room]
+            fit = rows[:room]
             now.add(fit)
             rows = rows[len(fit) :]
 
@@ -201,6 +203,7 @@ class WealthEvidence(Evidence):
         self.pairs: PairBets | None = self._pair_bets()  # None without bets on pairs
         self.near: PairWealth | None = self._pair_wealth() if self.rule.epsilon > 0.0 else None
         self.history = History(self.board)
+        self._next_to_wake = self._delayed_bet()
 
     def _rule(self, goal: Goal) -> WealthRule:
         # Arm i is out when share * mean_j(pair wealth of j against i) + (1 - share) * (wealth on chosen opponents)
@@ -247,14 +250,14 @@ class WealthEvidence(Evidence):
             block = rows[used : used + self._rounds_until_waking()]
             played = self._play(block)
             used += played
-            if played < len(block) or self._paused():
+            if played < len(block) or (self.rule.pause and self._paused()):
                 break
         self.history.add(rows[:used])
         self._give_back()
         return used
 
     def _paused(self) -> bool:
-        """Whether there is something to be looked at before the next round."""
+        """Whether there is something to be looked at before the next round, where the rule has pauses."""
         return False
 
     def _give_back(self) -> None:
@@ -276,17 +279,22 @@ class WealthEvidence(Evidence):
         self.board.progress["max_rounds"] = self.board.n_rounds
         self._change_pairs(partial(only_against, arms=self.board.arms[:0]))
 
+    def _delayed_bet(self, n_awake: int = 0) -> DelayedBet:
+        """The bet that wakes next, after so many others have."""
+        if self.pairs is None or self.betting.reserve == 0.0:
+            return DelayedBet(0.0, 0.0, FOREVER)
+        return delayed_bet(min(self.betting.bets), self.betting.reserve, n_awake + 1)
+
     def _rounds_until_waking(self) -> int:
         """How many rounds may be played before the next bet wakes, after waking those whose round is next."""
-        if self.pairs is None or self.betting.reserve == 0.0:
-            return FOREVER
-        next_round, smallest, reserve = self.board.n_rounds + 1, min(self.betting.bets), self.betting.reserve
-        m = self.pairs.better.bets.size - len(self.betting.bets) + 1
-        while (following := delayed_bet(smallest, reserve, m)).round <= next_round:
-            left = asleep(reserve, m)
-            self._change_pairs(partial(with_bet, bet=following.bet, weight=following.weight, asleep=left))
-            m += 1
-        return following.round - next_round
+        next_round = self.board.n_rounds + 1
+        while self.pairs is not None and self._next_to_wake.round <= next_round:
+            bet, weight, _ = self._next_to_wake
+            n_awake = self.pairs.better.bets.size - len(self.betting.bets) + 1
+            left = asleep(self.betting.reserve, n_awake)
+            self._change_pairs(partial(with_bet, bet=bet, weight=weight, asleep=left))
+            self._next_to_wake = self._delayed_bet(n_awake)
+        return self._next_to_wake.round - next_round
 
     def leader(self, candidates: Sequence[int]) -> int | None:
         """In wins: the candidate whose smallest lead over another one is largest, the first of them."""

@@ -204,8 +204,10 @@ class Race(Generic[Arm]):
         new: dict[int, OpenRound] = {}
         rounds: list[RoundRow] = []
         scores: list[ScoreRow] = []
+        opened: OpenRound | None = None
         for number, arm, score, failure in rows:
-            opened = self.state.find(number)
+            if opened is None or opened.number != number:
+                opened = self.state.find(number)
             if not opened.stored and number not in new:
                 new[number] = opened
                 rounds.append((number, opened.text, len(opened.arms)))

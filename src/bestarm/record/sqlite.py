@@ -459,7 +459,8 @@ class SQLiteStore:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, and on disk at the end."""
         connection = self._connection
-        self._check_there()
+        if self._lost is not None or self.path.identity() != self._identity:
+            raise self._note_loss()
         with translate_errors(self.path):
             connection.execute("BEGIN")
             try:
@@ -470,9 +471,9 @@ class SQLiteStore:
                     connection.execute("ROLLBACK")
                 raise
 
-    def _check_there(self) -> None:
-        """Refuse to go on where the file was deleted, moved, replaced or emptied: nobody would find what is written."""
-        if self._lost is None and self.path.identity() != self._identity:
+    def _note_loss(self) -> StoreError:
+        """What to raise where the file was deleted, moved, replaced or emptied: nobody would find what is written."""
+        if self._lost is None:
             happened = f"{self.path} was deleted, moved, replaced or emptied while its race was running"
             copy = self._rescue()
             then = (
@@ -481,8 +482,7 @@ class SQLiteStore:
                 else f"all that was stored is now in {file_name(copy)}: continue the race from there"
             )
             self._lost = StoreError(f"{happened}; {then}")
-        if self._lost is not None:
-            raise self._lost
+        return self._lost
 
     def _rescue(self) -> Path | None:
         """Copy all that the connection holds to a new file beside the one that is gone; None if that cannot be done.
