@@ -20,7 +20,7 @@ from bestarm.racing import Record
 from bestarm.racing.interruption import Interruption
 from bestarm.result.verdict import guarantee
 from bestarm.testing import ConformanceError
-from bestarm.testing.games import Trial, every_query_counts_once
+from bestarm.testing.promises import Trial, every_query_counts_once
 from conftest import Cli
 from naive import Matrix
 from own_games import Playing

@@ -18,7 +18,7 @@ import one_wealth
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import PoolArms, TableArms
 from bestarm.comparisons import Betting, Portfolio, Wins
-from bestarm.kernels.bets import FOLD
+from bestarm.kernels.wealth import FOLD
 from games import outcome
 from statistics_helpers import binomial_p_value
 

@@ -12,7 +12,7 @@ from bestarm.arms import TableArms
 from bestarm.comparisons import Betting, LeaderBetting
 from bestarm.comparisons.leader_betting import SHIFTS, LeaderEvidence
 from bestarm.kernels.leaders import replace_withdrawn
-from bestarm.kernels.wealth_state import with_room
+from bestarm.kernels.state import with_room
 from games import intervals_of, outcome, regret_of, tell_both
 from naive import Matrix
 from one_wealth import Leaders

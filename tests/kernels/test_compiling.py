@@ -17,7 +17,7 @@ from bestarm.kernels.compiling import compiled
 SCRIPT = """
 import json
 import numpy as np
-from bestarm.kernels.board import new_board, new_duel
+from bestarm.kernels.state import new_board, new_duel
 from bestarm.kernels.rounds import all_within, withdraw_arms
 from bestarm.kernels.boundaries import lucb
 
@@ -81,9 +81,9 @@ def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
     assert again["hits"] == dict.fromkeys(EVERY, 1)
     assert {name: again[name] for name in EVERY} == {name: first[name] for name in EVERY}
 
-    # The state in kernels/board.py that lucb in kernels/boundaries.py works on: a game that begins with 9 queries.
+    # The state in kernels/state.py that lucb in kernels/boundaries.py works on: a game that begins with 9 queries.
     begun = "progress = record(n_rounds=0, n_queries=0, leader"
-    change(package / "bestarm/kernels/board.py", begun, begun.replace("n_queries=0", "n_queries=9"))
+    change(package / "bestarm/kernels/state.py", begun, begun.replace("n_queries=0", "n_queries=9"))
     changed = run(package)
     assert changed["lucb"] == [2, 13]
     assert changed["misses"] == dict.fromkeys(EVERY, 1)
@@ -149,7 +149,7 @@ def test_what_is_compiled_is_logged_and_what_was_kept_is_not(
 AT_ONCE = """
 import threading
 import numpy as np
-from bestarm.kernels.board import new_board, new_duel
+from bestarm.kernels.state import new_board, new_duel
 from bestarm.kernels.rounds import all_within, withdraw_arms
 from bestarm.kernels.boundaries import lucb
 

@@ -19,11 +19,11 @@ from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import LeaderBetting, Portfolio
 from bestarm.comparisons.leader_betting import LeaderEvidence
 from bestarm.comparisons.wealth import CAP, Mixture, mixture
-from bestarm.kernels import board, compiling
-from bestarm.kernels.bets import log_wealth
+from bestarm.kernels import compiling, state
 from bestarm.kernels.boundaries import lucb, race_intervals, race_pairs
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
 from bestarm.kernels.rounds import affine, all_within, withdraw_arms
+from bestarm.kernels.wealth import log_wealth
 from naive import Matrix
 
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
@@ -160,7 +160,7 @@ def test_the_nonnegative_minimum_drops_what_would_be_negative() -> None:
 
 
 def test_lucb_queries_all_then_two_and_stops_when_the_leader_is_clear() -> None:
-    duel = board.new_duel(3)
+    duel = state.new_duel(3)
     rows, sds = np.array([[1.0, 0.0, 0.5]] * 4), np.ones(3)
     assert lucb(rows, np.full(4, 1.0), sds, duel) == (4, False)
     assert duel.progress[["n_rounds", "n_queries"]].item() == (4, 3 + 3 * 2)
@@ -173,7 +173,7 @@ def test_lucb_queries_all_then_two_and_stops_when_the_leader_is_clear() -> None:
 
 
 def test_intervals_stop_at_the_limit_and_drop_who_is_below() -> None:
-    game = board.new_board(2)
+    game = state.new_board(2)
     rows, none, known = np.array([[1.0, 0.0]] * 5), np.zeros(5), np.ones(2)
     game.progress["max_rounds"] = 3
     wide = np.full(5, 0.6)  # 0.4 against 0.6: they overlap
@@ -187,7 +187,7 @@ def test_intervals_stop_at_the_limit_and_drop_who_is_below() -> None:
 
 
 def test_who_leaves_moves_behind_and_the_others_close_up() -> None:
-    game = board.new_board(4)
+    game = state.new_board(4)
     game.means[:] = [1.0, 2.0, 3.0, 4.0]
     game.sum_squares[:] = [10.0, 20.0, 30.0, 40.0]
     for a in range(4):
@@ -206,7 +206,7 @@ def test_who_leaves_moves_behind_and_the_others_close_up() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_several_that_leave_at_once_are_kept_as_if_they_left_one_after_the_other(seed: int) -> None:
     rng, K = np.random.default_rng(seed), 9
-    at_once, one_by_one = board.new_board(K), board.new_board(K)
+    at_once, one_by_one = state.new_board(K), state.new_board(K)
     for game in (at_once, one_by_one):
         game.means[:], game.sum_squares[:] = np.arange(K), 10.0 * np.arange(K)
         game.squares[:] = np.arange(K * K).reshape(K, K)
@@ -232,8 +232,8 @@ def test_several_that_leave_at_once_are_kept_as_if_they_left_one_after_the_other
             break
 
 
-def played_pairs(rows: Matrix, rule: board.PairRule, slope: float) -> board.Board:
-    game = board.new_board(rows.shape[1])
+def played_pairs(rows: Matrix, rule: state.PairRule, slope: float) -> state.Board:
+    game = state.new_board(rows.shape[1])
     slopes = np.full(len(rows), slope)
     race_pairs(rows, slopes, np.zeros(len(rows)), game, rule)
     return game
@@ -241,16 +241,16 @@ def played_pairs(rows: Matrix, rule: board.PairRule, slope: float) -> board.Boar
 
 def test_a_spread_is_learned_up_to_its_round_and_not_after_it() -> None:
     rows = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 100.0], [-7.0, 3.0]])
-    first_two = board.PairRule(1.0, 0.0, 0.0, linear=True, learn_until=2)
+    first_two = state.PairRule(1.0, 0.0, 0.0, linear=True, learn_until=2)
     assert played_pairs(rows, first_two, slope=1e9).squares[1, 0] == pytest.approx(2.0)  # of 0 and 2
     differences = rows[:, 0] - rows[:, 1]
-    always = board.PairRule(1.0, 0.0, 0.0, linear=True)
+    always = state.PairRule(1.0, 0.0, 0.0, linear=True)
     assert played_pairs(rows, always, slope=1e9).squares[1, 0] == pytest.approx(4 * differences.var())
 
 
-def convex_game(rows: Matrix, slope: float, keep: float, steps: int) -> tuple[board.Board, board.ConvexSearch]:
+def convex_game(rows: Matrix, slope: float, keep: float, steps: int) -> tuple[state.Board, state.ConvexSearch]:
     K = rows.shape[1]
-    game, search, rule = board.new_board(K), board.new_search(K), board.ConvexRule(keep, 1.0, K, steps)
+    game, search, rule = state.new_board(K), state.new_search(K), state.ConvexRule(keep, 1.0, K, steps)
     slopes = np.full(len(rows), slope)
     slopes[0] = np.inf
     race_convex(rows, slopes, np.zeros(len(rows)), game, search, rule)

@@ -22,7 +22,7 @@ from bestarm.checks import (
 )
 from bestarm.comparisons.boundaries import BoundaryEvidence, in_chunks, thresholds_after, variance_inflation
 from bestarm.comparisons.evidence import GAUSSIAN, bounded
-from bestarm.kernels.board import PairRule, Thresholds, new_duel
+from bestarm.kernels.state import PairRule, Thresholds, new_duel
 from bestarm.text import short_repr
 from bestarm.values import Array, Indices, shortest_call
 

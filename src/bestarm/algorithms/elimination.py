@@ -10,7 +10,7 @@ from bestarm.algorithms.game import AssumptionCheck, Elimination, Game, Guarante
 from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_difference, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
-from bestarm.kernels.board import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
+from bestarm.kernels.state import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
 from bestarm.values import Array, Indices, shortest_call
 
 

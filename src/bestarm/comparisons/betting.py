@@ -10,7 +10,7 @@ import numpy as np
 from bestarm.checks import check_bounds, check_share, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import BoundedComparison, Evidence, Goal, Role, items_assumption
 from bestarm.comparisons.wealth import CAP, RESERVE, Mixture, WealthEvidence, mixture
-from bestarm.kernels.wealth_state import PortfolioState, new_portfolio
+from bestarm.kernels.state import PortfolioState, new_portfolio
 from bestarm.values import Array, shortest_call
 
 # Geometric, from nearly the whole wealth down to a bet that still wins where the lead is 0.004 of the variance: chosen
@@ -91,7 +91,7 @@ class Betting(_PairBetSettings):
 
     def log_wealth(self, differences: Array, nu: float = 0.0) -> float:
         """The logarithm of the wealth against "the mean of these differences is at most ``nu``" (units of rewards)."""
-        from bestarm.kernels.bets import log_wealth
+        from bestarm.kernels.wealth import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
         return float(log_wealth(scaled, nu * self.scale, self.pool or 0, self.mixture(scaled.size), CAP))
@@ -103,7 +103,7 @@ class Betting(_PairBetSettings):
         """
         from scipy.optimize import brentq
 
-        from bestarm.kernels.bets import log_wealth
+        from bestarm.kernels.wealth import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
         bets = self.mixture(scaled.size)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bestarm.checks import check_choice, check_count, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import GAUSSIAN, Evidence, Goal, Role, bounded, shared_rounds
-from bestarm.kernels.board import PairRule, Thresholds
+from bestarm.kernels.state import PairRule, Thresholds
 from bestarm.values import Array, shortest_call
 
 CHUNK = 2048  # rounds computed together: rounds 1..2048, 2049..4096, ...

@@ -9,7 +9,7 @@ import numpy as np
 from bestarm.checks import check_count
 from bestarm.comparisons.boundaries import Boundary, BoundaryComparison, BoundaryEvidence, paper_alpha
 from bestarm.comparisons.evidence import Evidence, Goal, Role, bounded
-from bestarm.kernels.board import ConvexRule, new_search
+from bestarm.kernels.state import ConvexRule, new_search
 from bestarm.values import Array, shortest_call
 
 SOLVER_STEPS = 200  # far beyond what the solver needs; then an arm counts as not beaten

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 import numpy as np
 
 from bestarm.checks import check_bounds, check_count, check_difference
-from bestarm.kernels.board import Board, new_board
+from bestarm.kernels.state import Board, new_board
 from bestarm.text import short_repr
 from bestarm.values import Array, shortest_call
 

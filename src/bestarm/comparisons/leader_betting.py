@@ -10,8 +10,9 @@ from bestarm.checks import check_share
 from bestarm.comparisons.betting import Betting
 from bestarm.comparisons.evidence import BoundedComparison, Evidence, Goal, Role, shared_rounds
 from bestarm.comparisons.wealth import WealthEvidence
-from bestarm.kernels.board import GOING_ON, WITHIN_EPSILON
-from bestarm.kernels.wealth_state import (
+from bestarm.kernels.state import (
+    GOING_ON,
+    WITHIN_EPSILON,
     LeaderBets,
     PairBets,
     ShiftedWealth,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bestarm.checks import check_count, check_share
 from bestarm.comparisons.boundaries import MIN_ROUNDS, PairBoundaryEvidence, StudentMixture
 from bestarm.comparisons.evidence import SYMMETRIC, Evidence, Goal, Role, shared_rounds
-from bestarm.kernels.wealth_state import RivalRule, new_rivals
+from bestarm.kernels.state import RivalRule, new_rivals
 from bestarm.values import Array, shortest_call
 
 EFFECTS: Array = 1.5 * 0.4 ** np.arange(6.0)  # bets, in standard deviations of the difference

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bestarm.comparisons.evidence import Criterion, Evidence, Goal, shared_rounds
-from bestarm.kernels.board import FOREVER, Board
-from bestarm.kernels.wealth_state import (
+from bestarm.kernels.state import (
+    FOREVER,
+    Board,
     LeaderBets,
     PairBets,
     PairWealth,

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bestarm.kernels.board import WITHIN_EPSILON
 from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.rounds import (
     absorb_squares,
@@ -14,6 +13,7 @@ from bestarm.kernels.rounds import (
     may_go_on,
     remove_arms,
 )
+from bestarm.kernels.state import WITHIN_EPSILON
 
 ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
 

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestarm.kernels.bets import IMPOSSIBLE, null_mean
 from bestarm.kernels.compiling import compiled, inlined, part
-from bestarm.kernels.rounds import leader_place
-from bestarm.kernels.wealth_state import EXHAUSTED, FIRST, GROWTH, REACH, SHARE
+from bestarm.kernels.rounds import IMPOSSIBLE, leader_place, null_mean
+from bestarm.kernels.state import EXHAUSTED, FIRST, GROWTH, REACH, SHARE
 
 PRIOR = 3.0  # rounds that variances are believed to have been seen in before the first
 PRIOR_VARIANCE = 0.25  # of a difference in them

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from bestarm.kernels.board import FOREVER, GOING_ON
 from bestarm.kernels.compiling import compiled, inlined, part, summing
+from bestarm.kernels.state import FOREVER, GOING_ON
 
 LONG = 9e18  # rounds beyond any game, and still an integer
+IMPOSSIBLE = -1.0 - 1e-9  # a mean below the smallest possible difference, by more than rounding
 
 # --- a round begins ---------------------------------------------------------------------------------------------------
 
@@ -47,6 +48,18 @@ def absorb_squares(t, m, deviation, sum_squares, squares):
         for b in range(a):
             d = deviation[b] - deviation_a
             squares[a, b] += weight * d * d
+
+
+@inlined
+def null_mean(nu, pool, t, sum_so_far):
+    """The largest mean that the next difference can have if that of all rounds is at most ``nu``.
+
+    ``nu`` itself when rounds are independent (``pool`` 0); the mean of what is left of a pool drawn without
+    replacement.
+    """
+    if pool == 0:
+        return nu
+    return (pool * nu - sum_so_far) / (pool - t + 1)
 
 
 # --- who is beaten ----------------------------------------------------------------------------------------------------

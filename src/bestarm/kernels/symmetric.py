@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from bestarm.kernels.board import WITHIN_EPSILON
 from bestarm.kernels.boundaries import leader_within, may_be_beaten, radius
 from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.rounds import (
@@ -20,7 +19,7 @@ from bestarm.kernels.rounds import (
     may_go_on,
     remove_arms,
 )
-from bestarm.kernels.wealth_state import EXHAUSTED, GROWTH, REACH, SHARE
+from bestarm.kernels.state import EXHAUSTED, GROWTH, REACH, SHARE, WITHIN_EPSILON
 
 KAPPA = 0.9
 RIDGE = 1.0  # rounds of the pooled variance that are added to those of a difference

@@ -7,9 +7,8 @@ from bestarm.record.record import Record, RoundRow, ScoreRow
 from bestarm.record.replay import Outage
 from bestarm.record.settings import RaceSettings
 from bestarm.record.store import Store, StoredRace
-from bestarm.result.failures import Breakdown, FailureCount
 from bestarm.result.live import Standing
-from bestarm.result.outcome import ArmRecord, Disqualification
+from bestarm.result.outcome import ArmRecord, Breakdown, Disqualification, FailureCount
 from bestarm.result.population import ForPopulation
 from bestarm.result.shape import Shape
 

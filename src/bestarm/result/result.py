@@ -17,9 +17,18 @@ from bestarm.files import write_text
 from bestarm.record.record import ByArm, Record
 from bestarm.record.replay import Outage, at_rest, replay, reward_transform
 from bestarm.record.settings import RaceSettings, Target, start_game, target_of, unit_of
-from bestarm.result.failures import Breakdown, FailureCount, breakdown_of, failure_counts
 from bestarm.result.figure import LeadHistory, lead_history, race_figure
-from bestarm.result.outcome import ArmRecord, Disqualification, RaceOutcome, disqualifications_of, with_labels
+from bestarm.result.outcome import (
+    ArmRecord,
+    Breakdown,
+    Disqualification,
+    FailureCount,
+    RaceOutcome,
+    breakdown_of,
+    disqualifications_of,
+    failure_counts,
+    with_labels,
+)
 from bestarm.result.page import page
 from bestarm.result.population import ForPopulation, for_population, widest_lead
 from bestarm.result.shape import Shape

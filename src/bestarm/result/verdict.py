@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
 from bestarm.comparisons.evidence import items_assumption
-from bestarm.result.failures import Breakdown, FailureCount
+from bestarm.result.outcome import Breakdown, FailureCount
 from bestarm.result.population import widest_lead
 from bestarm.text import join_arm_names, join_words, name_of, short, with_noun
 

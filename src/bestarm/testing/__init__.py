@@ -26,8 +26,8 @@ import numpy as np
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Comparison
 from bestarm.errors import AssumptionWarning
-from bestarm.testing import comparisons, games
-from bestarm.testing.games import ConformanceError, MakeRows, Reference, Relabel, Trial, random_rewards
+from bestarm.testing import promises
+from bestarm.testing.promises import ConformanceError, MakeRows, Reference, Relabel, Trial, random_rewards
 
 __all__ = [
     "ALGORITHM_PROPERTIES",
@@ -44,39 +44,39 @@ Property = Callable[[Trial], None]
 ComparisonProperty = Callable[[Comparison], None]
 
 ALGORITHM_PROPERTIES: tuple[Property, ...] = (
-    games.telling_is_playing,
-    games.blocks_of_any_size_are_the_same,
-    games.the_same_rows_are_the_same_game,
-    games.games_share_nothing,
-    games.arms_have_no_order,
-    games.columns_not_asked_are_not_read,
-    games.rows_after_the_end_are_left,
-    games.every_query_counts_once,
-    games.arms_are_candidates_or_beaten,
-    games.eliminations_say_when_and_by_whom,
-    games.sets_shrink_where_they_should,
-    games.asking_changes_nothing,
-    games.the_reference_agrees,
-    games.refused_rewards_change_nothing,
-    games.refused_rows_change_nothing,
-    games.calls_out_of_turn_are_refused,
-    games.one_arm_is_no_game,
-    games.rounds_ahead_are_taken_where_they_can_be,
-    games.rounds_of_no_arms_are_refused,
-    games.the_next_round_is_not_guessed,
-    games.arms_are_disqualified_or_it_says_why_not,
-    games.bounds_on_leads_agree,
-    games.the_guarantee_is_stated,
-    games.settings_are_values,
-    games.settings_fit_into_a_race_file,
+    promises.telling_is_playing,
+    promises.blocks_of_any_size_are_the_same,
+    promises.the_same_rows_are_the_same_game,
+    promises.games_share_nothing,
+    promises.arms_have_no_order,
+    promises.columns_not_asked_are_not_read,
+    promises.rows_after_the_end_are_left,
+    promises.every_query_counts_once,
+    promises.arms_are_candidates_or_beaten,
+    promises.eliminations_say_when_and_by_whom,
+    promises.sets_shrink_where_they_should,
+    promises.asking_changes_nothing,
+    promises.the_reference_agrees,
+    promises.refused_rewards_change_nothing,
+    promises.refused_rows_change_nothing,
+    promises.calls_out_of_turn_are_refused,
+    promises.one_arm_is_no_game,
+    promises.rounds_ahead_are_taken_where_they_can_be,
+    promises.rounds_of_no_arms_are_refused,
+    promises.the_next_round_is_not_guessed,
+    promises.arms_are_disqualified_or_it_says_why_not,
+    promises.bounds_on_leads_agree,
+    promises.the_guarantee_is_stated,
+    promises.settings_are_values,
+    promises.settings_fit_into_a_race_file,
 )
 COMPARISON_PROPERTIES: tuple[ComparisonProperty, ...] = (
-    comparisons.comparisons_say_what_they_are,
-    comparisons.comparisons_adapt_to_a_race,
-    comparisons.comparisons_are_values,
-    comparisons.boundaries_are_numbers,
-    comparisons.boundaries_only_shrink,
-    comparisons.boundaries_do_not_depend_on_their_company,
+    promises.comparisons_say_what_they_are,
+    promises.comparisons_adapt_to_a_race,
+    promises.comparisons_are_values,
+    promises.boundaries_are_numbers,
+    promises.boundaries_only_shrink,
+    promises.boundaries_do_not_depend_on_their_company,
 )
 
 
