@@ -59,7 +59,7 @@ def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table(sets: list[lis
 
 @pytest.mark.parametrize("cells", [1, 8, 13, 1000])
 def test_blocks_of_a_record_hold_its_table_whatever_their_size(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestarm.record.record.CELLS", cells)
+    monkeypatch.setattr("bestarm.record.record.CELLS_OF_BLOCK", cells)
     found = np.full((7, 4), np.nan)
     begun = 0
     for arms, scores in record_of(SETS).blocks(7):

@@ -387,7 +387,7 @@ def test_correlations_do_not_depend_on_the_unit_of_the_scores(size: float) -> No
 def test_correlations_of_a_long_race_are_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     result = recorded(scores(n_arms=6))
     whole = cells_of(result)
-    monkeypatch.setattr("bestarm.record.record.CELLS", 100)
+    monkeypatch.setattr("bestarm.record.record.CELLS_OF_BLOCK", 100)
     assert cells_of(result) == whole
 
 

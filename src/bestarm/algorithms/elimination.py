@@ -26,6 +26,7 @@ class EliminationGame(Game):
     """A board with the evidence on it: who is queried shrinks to those that are not beaten."""
 
     shrinks: ClassVar[bool] = True
+    withdraws: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -131,12 +132,13 @@ class EliminationGame(Game):
         """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept."""
         return self.evidence.lead_bound(check_arm(a, self.n_arms), check_arm(b, self.n_arms), simultaneous)
 
-    @property
-    def regret_bound(self) -> float | None:
-        """How much better than `best` any arm can still be, with probability at least ``1 - delta``, at all times."""
-        best = self.best
-        smallest = self.evidence.smallest_lead_bound(best, [arm for arm in self.candidates if arm != best])
-        return None if smallest is None else float(max(0.0, -smallest))
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float | None:
+        """A lower bound for the lead of arm a over the best arm, if that is one of the others; None if not known."""
+        return self.evidence.smallest_lead_bound(a, others)
+
+    def rest(self) -> None:
+        """Give back what only further rounds would need: none is played from here on."""
+        self.evidence.rest()
 
     def lead_seen(self, a: int, b: int) -> float:
         """By how much arm a is ahead of arm b on the rounds that both shared."""

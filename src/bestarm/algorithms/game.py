@@ -121,7 +121,7 @@ def require_algorithm(algorithm: Any) -> None:
 
 
 LOOK = 50  # rounds after which the data are judged
-FEW_VALUES = 10
+FEW_VALUES = 10  # that scores or differences may take and still look discrete
 SMALL_SPREAD = 0.05
 
 
@@ -229,6 +229,7 @@ class Game:
 
     shrinks: ClassVar[bool] = False  # whether the sets of arms queried only shrink
     works_ahead: ClassVar[bool] = True  # whether rounds may be asked before earlier ones are told
+    withdraws: ClassVar[bool] = False  # whether arms can be queried no more and stay candidates (`keep_only`)
 
     def __init__(
         self,
@@ -335,9 +336,14 @@ class Game:
         leads by it, and until the best is disqualified. Infinite before the first look, None if it is not known.
         """
         best = self.best
-        bounds = [self.lead_bound(best, arm) for arm in self.candidates if arm != best]
+        smallest = self.smallest_lead_bound(best, [arm for arm in self.candidates if arm != best])
+        return None if smallest is None else float(max(0.0, -smallest))
+
+    def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float | None:
+        """A lower bound for the lead of arm a over the best arm, if that is one of the others; None if not known."""
+        bounds = [self.lead_bound(a, b) for b in others]
         known = [bound for bound in bounds if bound is not None]
-        return max([0.0, *(-bound for bound in known)]) if len(known) == len(bounds) else None
+        return min(known, default=math.inf) if len(known) == len(bounds) else None
 
     def lead(self, a: int, b: int, simultaneous: bool = False) -> Lead | None:
         """By how much arm a is ahead of arm b: the estimate, and a lower and an upper bound that hold at all times.
@@ -468,6 +474,13 @@ class Game:
 
     def take_out(self, arm: int) -> None:
         """Query an arm no more; a game that can do without one, and says so, must do it here."""
+
+    def keep_only(self, arms: Sequence[int]) -> None:
+        """Query no other arms from here on, though others may be the best; a game that `withdraws` does it here."""
+        raise TypeError(f"{type(self).__name__} cannot do without arms that it has asked for")
+
+    def rest(self) -> None:
+        """Give back what only further rounds would need: none is played from here on."""
 
     def _ended(self, what: str) -> RuntimeError:
         return RuntimeError(f"the game has ended ({self.reason}) after round {self.n_rounds}: {what}")

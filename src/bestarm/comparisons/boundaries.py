@@ -37,12 +37,15 @@ def boundary_chunk(boundary: Boundary, n_arms: int, delta: float, index: int) ->
     rounds = np.arange(index * CHUNK + 1, (index + 1) * CHUNK + 1, dtype=np.float64)
     slopes, offsets = (np.array(part, dtype=np.float64) for part in boundary.boundary(rounds, n_arms, delta))
     for part in (slopes, offsets):
-        if part.shape != rounds.shape or np.isnan(part).any():
-            name, seen = type(boundary).__name__, f"{slopes.shape} and {offsets.shape}"
+        name = f"{type(boundary).__name__}.boundary"
+        if part.shape != rounds.shape:
             raise ValueError(
-                f"{name}.boundary must return a slope and an offset for each of the {CHUNK} rounds that it is given, "
-                f"and no NaN, got arrays of shape {seen}"
+                f"{name} must return a slope and an offset for each of the {CHUNK} rounds that it is given, got arrays "
+                f"of shape {slopes.shape} and {offsets.shape}"
             )
+        if np.isnan(part).any():
+            first = int(rounds[np.isnan(part).argmax()])
+            raise ValueError(f"{name} must return numbers, got NaN for round {first}: an infinite slope beats nobody")
     slopes[slopes > LARGEST_SLOPE] = np.inf
     slopes.setflags(write=False)
     offsets.setflags(write=False)

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from bestarm.comparisons.betting import Betting
 
 
-# A bet of lambda finds leads of about lambda; leads may be smaller than the smallest bet of a comparison. So a share of
-# the wealth is reserved for smaller and smaller bets, which sleep: each stays at its first weight until the round in
+# A bet of lambda makes most where the lead is about lambda times the second moment of the difference, and loses in the
+# long run where it is less than half of that: some leads are too small for the smallest bet of a comparison. So a share
+# of the wealth is reserved for smaller and smaller bets, which sleep: each stays at its first weight until the round in
 # which it could begin to matter, and only from then on costs time. Such a delayed bet is as valid as any other, because
 # the round in which it wakes is fixed in advance. (Bets on leaders also move a little of their wealth to each other in
 # every round, so that a bet that was wrong at first can recover: "fixed share". docs/theory.md has the mathematics.)

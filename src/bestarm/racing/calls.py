@@ -254,11 +254,10 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options) -> RaceR
     settings = race_settings(options, pool, digest(table.arms))
     game = start_chosen_game(settings, len(table.arms), options)
     state = RaceState(game, settings, iter(()), race_arms(table.arms))
-    state.record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
+    record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
     if table.groups is None:
-        _note_gaps(state.record, gaps[order])
-    state.spent = state.record.n_asked(state.record.n_rounds, settings.group_sizes)
-    state.ran_out = Reason.RAN_OUT_OF_ITEMS if game.n_rounds == settings.pool else Reason.BUDGET
+        _note_gaps(record, gaps[order])
+    state.end_with(record)
     result = summarise(state)
     warn_of(result, game)
     return result

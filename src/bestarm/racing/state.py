@@ -186,6 +186,12 @@ class RaceState:
             self.open_rounds()
         return absorbed
 
+    def end_with(self, record: Record) -> None:
+        """Take over the record of a game that was played elsewhere, up to its end or that of its items or budget."""
+        self.record = record
+        self.spent = record.n_asked(record.n_rounds, self.settings.group_sizes)
+        self.ran_out = Reason.RAN_OUT_OF_ITEMS if record.n_rounds == self._pool else Reason.BUDGET
+
     def _goes_on_after_failures(self, opened: OpenRound) -> bool:
         """Disqualify the arms that failed in a round; whether the round can be absorbed after that.
 

@@ -22,7 +22,7 @@ Counted = Literal["", "worst", "time-out"]  # what took the place of a score, if
 RETRIED, COUNTED = r"retried (\d+) times?", r"counted as (worst|time-out)"
 PREFIX = re.compile(f"(?:{RETRIED}, {COUNTED}|{RETRIED}|{COUNTED}): ")
 UNKNOWN = "it failed"  # the reason where a store holds neither a score nor a text
-CELLS = 2**22  # of a table that is made at a time
+CELLS_OF_BLOCK = 2**22  # of a table that is made at a time
 ROUNDS_AT_A_TIME = 2**16  # that are compared with each other
 ROWS_AT_A_TIME = 2**14  # that are read from a store
 
@@ -377,7 +377,7 @@ class Record:
         while first <= last:
             end = last
             there = self._arms_of(first, end)
-            while end > first and (end - first + 1) * there.size > CELLS:
+            while end > first and (end - first + 1) * there.size > CELLS_OF_BLOCK:
                 end = first + (end - first) // 2
                 there = self._arms_of(first, end)
             yield there, self._table(first, end, there, math.nan)

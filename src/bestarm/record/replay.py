@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import EliminationGame, Game
+from bestarm.algorithms import Game
 from bestarm.errors import StoreError
 from bestarm.record.record import Failure, Record, RewardTransform, encode_failure
 from bestarm.record.settings import RaceSettings
 from bestarm.sources.items import LONGEST_TEXT
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
-CELLS = 2**20  # of such a table, at most
+CELLS_OF_TABLE = 2**20  # of such a table, at most
 Failures = Mapping[int, Mapping[int, Failure]]  # by round and arm: who failed and has no score
 
 
@@ -119,7 +119,7 @@ def replay(
 def _play(game: Game, record: Record, last: int, transform: RewardTransform, gone: Set[int]) -> None:
     """Play the rounds up to the last: as blocks where nobody comes back, else round by round."""
     blank = 0.0 if game.bounds is None else game.bounds[0]  # for what the game will not read
-    together = max(1, min(BLOCK, CELLS // game.n_arms))
+    together = max(1, min(BLOCK, CELLS_OF_TABLE // game.n_arms))
     while game.n_rounds < last and not game.finished:
         first = game.n_rounds + 1
         if game.shrinks:
@@ -131,12 +131,12 @@ def _play(game: Game, record: Record, last: int, transform: RewardTransform, gon
             tell_round(game, record.arms(first), record.scores(first), transform, gone)
 
 
-def replay_given(game: EliminationGame, record: Record, failures: Failures, transform: RewardTransform) -> None:
+def replay_given(game: Game, record: Record, failures: Failures, transform: RewardTransform) -> None:
     """Play another game on the same record, *the arms of each round given*.
 
     What would these rules say on the same data? An arm that the race dropped is not queried from there on and stays a
-    candidate, unless the rules had beaten it by then. The arms of a round depend on the rounds before it alone, so
-    tests that hold at all times, whoever is queried, stay valid.
+    candidate, unless the rules had beaten it by then: the game must be one that `withdraws`. The arms of a round depend
+    on the rounds before it alone, so tests that hold at all times, whoever is queried, stay valid.
     """
     for last, arms in _stretches(record):
         if last <= game.n_rounds:
@@ -155,13 +155,6 @@ def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
             raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
         yield number - 1, standing
         begun = number
-
-
-def at_rest(game: Game) -> Game:
-    """A game that is not played further, without what only that would need."""
-    if isinstance(game, EliminationGame):
-        game.evidence.rest()
-    return game
 
 
 def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:

@@ -364,9 +364,15 @@ def open_store(store: str | os.PathLike[str] | Store) -> Store:
     """The store given, or the SQLite file of this path."""
     if isinstance(store, str | os.PathLike):
         return SQLiteStore(store)
-    for name in ("load", "create", "update", "save", "save_eliminations", "close"):
-        if not hasattr(store, name) or inspect.isclass(store):
-            raise TypeError(f"store must be the path of a file (or have a method {name}), got {short_repr(store)}")
+    methods = ("load", "create", "update", "save", "save_eliminations", "close")
+    missing = [name for name in methods if not hasattr(store, name)]
+    if inspect.isclass(store):
+        raise TypeError(f"store must be an object, got the class {short_repr(store)}: call it to make one")
+    if len(missing) == len(methods):
+        raise TypeError(f"store must be the path of a file, or an object that keeps races, got {short_repr(store)}")
+    if missing:
+        wanted = "store must have the methods of bestarm.racing.Store"
+        raise TypeError(f"{wanted}, but {short_repr(store)} has no {missing[0]}")
     return store
 
 

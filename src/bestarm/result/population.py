@@ -5,7 +5,7 @@ import warnings
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from bestarm.algorithms import EliminationGame
+from bestarm.algorithms import Game
 from bestarm.algorithms.game import Arm, Guarantee
 from bestarm.errors import AssumptionWarning
 from bestarm.record.record import RewardTransform
@@ -65,7 +65,7 @@ def for_population(result: "RaceResult[Arm]") -> ForPopulation[Arm] | None:
     return ForPopulation(tuple(labels[arm] for arm in order), bound, tuple(labels[arm] for arm in sorted(gone)))
 
 
-def _play(game: EliminationGame, result: "RaceResult[Any]") -> set[int]:
+def _play(game: Game, result: "RaceResult[Any]") -> set[int]:
     """Play the record of a race, the arms of each round given; who was disqualified while it could be the best.
 
     Every failure counts, also of an arm that the race had dropped and that was still in flight: its score is not known.
@@ -88,7 +88,7 @@ def _play(game: EliminationGame, result: "RaceResult[Any]") -> set[int]:
     return gone
 
 
-def _population_game(settings: RaceSettings, n_arms: int) -> EliminationGame | None:
+def _population_game(settings: RaceSettings, n_arms: int) -> Game | None:
     """A game by the rules of a race on a pool, but about the law behind it; None where there is no such game."""
     algorithm: Any = settings.algorithm
     comparison = getattr(algorithm, "comparison", None)
@@ -97,16 +97,16 @@ def _population_game(settings: RaceSettings, n_arms: int) -> EliminationGame | N
     free = {name: value for name, value in WITHOUT_LIMITS.items() if _has(algorithm, name)}
     like_these: Any = replace(algorithm, comparison=replace(comparison, pool=None), **free)  # type: ignore[type-var]
     game = start_game(replace(settings, algorithm=like_these), n_arms)
-    return game if isinstance(game, EliminationGame) else None
+    return game if game.withdraws else None
 
 
 def _has(settings: Any, name: str) -> bool:
     return any(field.name == name for field in fields(settings))
 
 
-def _regret_bound(game: EliminationGame, leader: int, candidates: list[int]) -> float:
+def _regret_bound(game: Game, leader: int, candidates: list[int]) -> float:
     """None of the candidates is better than the leader, which need not be one, by more than this; NaN is unknown."""
-    smallest = game.evidence.smallest_lead_bound(leader, [arm for arm in candidates if arm != leader])
+    smallest = game.smallest_lead_bound(leader, [arm for arm in candidates if arm != leader])
     if not candidates or smallest is None:
         return math.nan
     return min(max(0.0, -smallest), widest_lead(game.bounds, game.guarantee))

@@ -15,7 +15,7 @@ from bestarm.algorithms.game import Arm
 from bestarm.errors import AssumptionWarning
 from bestarm.files import write_text
 from bestarm.record.record import ByArm, Record
-from bestarm.record.replay import Outage, at_rest, replay, reward_transform
+from bestarm.record.replay import Outage, replay, reward_transform
 from bestarm.record.settings import RaceSettings, Target, start_game, target_of, unit_of
 from bestarm.result.figure import LeadHistory, lead_history, race_figure
 from bestarm.result.outcome import (
@@ -186,7 +186,8 @@ class RaceResult(Generic[Arm]):
 
     def keep_game(self, game: Game) -> None:
         """Take over the game of the race, which must not go on: everything that is asked of it needs no replay."""
-        vars(self)["_game"] = at_rest(game)
+        game.rest()
+        vars(self)["_game"] = game
 
     @cached_property
     def _game(self) -> Game:
@@ -196,7 +197,8 @@ class RaceResult(Generic[Arm]):
         for failure in self.outcome.failures:
             if failure.round > self.n_rounds and not game.finished:  # they ended the race before their round
                 game.disqualify(failure.arm)
-        return at_rest(game)
+        game.rest()
+        return game
 
     @cached_property
     def lead_history(self) -> LeadHistory:

@@ -7,12 +7,11 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import Arm
+from bestarm.algorithms.game import FEW_VALUES, Arm
 from bestarm.record.record import ByArm
 from bestarm.text import name_of, with_noun
 from bestarm.values import equal_values, hash_of_values
 
-FEW_VALUES = 10
 SKEWED = 4.0  # standard errors: of 50 looks at Gaussian differences hardly one is beyond
 LARGEST = 0.5  # of the sum of squares
 FEWEST = 3  # items that a shape needs
