@@ -8,7 +8,7 @@ import pytest
 from attacks import pool
 from bestarm.racing import evaluation
 
-CASES = {"tables": 60, "calls": 60, "lines": 40, "stores": 40, "executors": 15}
+CASES = {"tables": 300, "calls": 60, "lines": 40, "stores": 40, "executors": 15}
 
 
 @pytest.mark.parametrize("kind", CASES)

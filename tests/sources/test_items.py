@@ -19,7 +19,8 @@ import pytest
 import bestarm
 from bestarm import AssumptionWarning, Race
 from bestarm.sources import items
-from bestarm.sources.items import HALF, SWAPS, digest, fresh_seeds, permuted, read_items, seeds_in_progression
+from bestarm.sources.items import HALF, SWAPS, fresh_seeds, permuted, read_items, seeds_in_progression
+from conftest import Refused
 from small_race import run
 
 # --- arms ------------------------------------------------------------------------------------------------------------
@@ -59,13 +60,10 @@ def test_a_name_is_as_good_as_a_label() -> None:
 # --- sets, texts and fingerprints ------------------------------------------------------------------------------------
 
 
-def test_sets_are_refused_as_lists_of_items_and_of_arms() -> None:
-    with pytest.raises(TypeError, match=r"^items must .*, got \{1, 2, 3\}$"):
-        run(items={1, 2, 3})
-    with pytest.raises(TypeError, match=r"^arms must "):
-        run(arms=frozenset(["a", "b"]))
-    with pytest.raises(TypeError, match=r"^arm 1 is a set"):
-        run(arms=["a", {"b", "c"}])
+@pytest.mark.parametrize("parameter", ["items", "arms"])
+def test_sets_are_refused_as_lists(parameter: str, refused: Refused) -> None:
+    with refused(parameter, frozenset({1, 2, 3}), TypeError):
+        run(**{parameter: frozenset({1, 2, 3})})
 
 
 @pytest.mark.parametrize("item", [{"b", "a"}, frozenset("ab"), [1, {"b", "a"}], {"words": {"b", "a"}}])
@@ -81,29 +79,19 @@ def test_the_texts_of_other_items_do_not_depend_on_the_hash_seed() -> None:
         "class Thing: pass\n"
         "print(full_text({'b': 1, 'a': (2, None)}), full_text(3.5), full_text(b'x'), full_text(Thing()))"
     )
-    printed = {
-        subprocess.run(  # noqa: S603
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert printed == {"""{"a": [2, null], "b": 1} 3.5 b'x' <__main__.Thing object>\n"""}
+    for seed in ("1", "2"):
+        words, env = [sys.executable, "-c", program], {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+        printed = subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout  # noqa: S603
+        assert printed == """{"a": [2, null], "b": 1} 3.5 b'x' <__main__.Thing object>\n"""
 
 
-@pytest.mark.parametrize("other", [["a", "bc"], ["abc", ""], ["abc"], ["c", "ab"], ["ab", "c", ""]])
-def test_texts_that_run_into_each_other_have_other_fingerprints(other: list[str]) -> None:
-    assert digest(["ab", "c"]) == digest(iter(["ab", "c"])) != digest(other)
-
-
-def test_items_that_run_into_each_other_are_other_items(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [["a", "bc", "d"], ["abc", "", "d"], ["d", "ab", "c"], ["ab", "cd", ""]])
+def test_items_that_run_into_each_other_are_other_items(other: list[str], tmp_path: Path) -> None:
     options: dict[str, Any] = {"arms": ["x", "y"], "store": tmp_path / "race.sqlite"}
     run(lambda arm, item: 0.5, items=["ab", "c", "d"], **options)
+    run(lambda arm, item: 0.5, items=("ab", "c", "d"), **options)
     with pytest.raises(bestarm.StoreError, match="the items are not the same"):
-        run(lambda arm, item: 0.5, items=["a", "bc", "d"], **options)
+        run(lambda arm, item: 0.5, items=other, **options)
 
 
 # --- files of items --------------------------------------------------------------------------------------------------
@@ -172,9 +160,7 @@ def test_what_never_ends_or_is_not_there_is_refused_at_once(tmp_path: Path, give
 
 def test_items_that_are_repeated_are_kept_and_said(given: Given) -> None:
     for path in given(b"a\nb\nb\nc\n\na\n"):
-        with pytest.warns(
-            AssumptionWarning, match=r"repeats 2 items \(the first: 'b'\): each counts as often as it is"
-        ):
+        with pytest.warns(AssumptionWarning, match=r"repeats 2 items \(the first: 'b'\): each counts"):
             assert read_items(path) == ["a", "b", "b", "c", "a"]
 
 
@@ -233,14 +219,6 @@ def test_seeds_are_a_permutation_whatever_the_tables() -> None:
     seeds = np.fromiter(fresh_seeds(0), dtype=np.int64, count=10**6)
     assert np.unique(seeds).size == 10**6
     assert 0 <= seeds.min() < seeds.max() < 2**32
-
-
-@pytest.mark.parametrize("seed", [0, 7])
-def test_every_bit_is_even_and_so_is_every_change_of_it(seed: int) -> None:
-    seeds = np.fromiter(fresh_seeds(seed), dtype=np.int64, count=10**5)
-    for words in (seeds, seeds[1:] ^ seeds[:-1]):
-        shares = [(words >> bit & 1).mean() for bit in range(32)]
-        assert np.abs(np.array(shares) - 0.5).max() < 4.5 * 0.5 / np.sqrt(words.size)
 
 
 def test_seeds_are_the_same_on_every_machine() -> None:
