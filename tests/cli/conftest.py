@@ -1,9 +1,12 @@
-"""What the tests of commands share: a folder to work in, and that its files stay as they are."""
+"""What the tests of commands share: a folder to work in, that its files stay as they are, and commands as programs."""
 
+import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +40,14 @@ def unchanged(folder: Path) -> Unchanged:
         assert contents() == before
 
     return check
+
+
+def run_process(*words: object, stdout: Any = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """Run a command as a program of its own."""
+    program = [sys.executable, "-m", "bestarm", *map(str, words)]
+    return subprocess.run(program, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=120)  # noqa: S603
+
+
+def words_of(text: str) -> str:
+    """A printed text without its line breaks and frames."""
+    return " ".join(re.sub("[│─]", " ", text).split())

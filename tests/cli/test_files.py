@@ -3,8 +3,8 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import bestarm
 from bestarm.cli import app, streams
 from bestarm.studies import convex, output
-from cli.conftest import Unchanged
+from cli.conftest import Unchanged, run_process
 from conftest import Cli, Rejects
 from small_race import run
 
@@ -125,17 +125,6 @@ def test_pictures_and_tables_are_known_again() -> None:
     assert Path("points.csv").read_text(encoding="utf-8").splitlines()[1].startswith("'=1,'=1,")
 
 
-def test_a_full_disk_is_told_and_leaves_no_file(
-    monkeypatch: pytest.MonkeyPatch, rejects: Rejects, unchanged: Unchanged
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with unchanged():
-        rejects("the page cannot be written to new.html: No space left on device", *REPORT, "new.html")
-
-
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs devices as files")
 def test_devices_are_written_as_they_come(cli: Cli) -> None:
     assert cli(*REPORT, os.devnull).exit_code == 0
@@ -145,20 +134,17 @@ def test_devices_are_written_as_they_come(cli: Cli) -> None:
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
-def bestarm_program(words: list[str], **streams: Any) -> tuple[int, str]:
-    """The exit code and what is on standard error, of a program of its own."""
-    command = [sys.executable, "-m", "bestarm", *words]
-    ended = subprocess.run(command, stderr=subprocess.PIPE, check=False, **streams)  # noqa: S603
-    return ended.returncode, ended.stderr.decode()
+DEVICE = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+FULL = "error: standard output cannot be written: No space left on device\n"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@DEVICE
 @pytest.mark.parametrize("words", [["table", "scores.csv", "--bounds", "0,1", "--report", "page.html"], ["--help"]])
 def test_a_full_disk_behind_standard_output_is_one_sentence(words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        code, said = bestarm_program(words, stdout=full)
+        ended = run_process(*words, stdout=full)
     wrote = "Wrote page.html.\n" if "--report" in words else ""  # the page is not lost with it
-    assert (code, said) == (2, f"error: standard output cannot be written: No space left on device\n{wrote}")
+    assert (ended.returncode, ended.stderr) == (2, f"{FULL}{wrote}")
     assert Path("page.html").exists() == bool(wrote)
 
 
@@ -167,9 +153,10 @@ def test_a_pipe_that_nobody_reads_ends_quietly(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
-        assert bestarm_program(words, stdout=write) == (141, "")
+        ended = run_process(*words, stdout=write)
     finally:
         os.close(write)
+    assert (ended.returncode, ended.stderr) == (141, "")
 
 
 def test_letters_that_a_terminal_does_not_know_are_escaped() -> None:
@@ -179,41 +166,26 @@ def test_letters_that_a_terminal_does_not_know_are_escaped() -> None:
     assert json.loads(terminal.invoke(app, ["show", "letters.sqlite", "--json"]).stdout)["best"] == "ü"
 
 
-class Full:
-    """A stream that takes nothing."""
-
-    encoding = "utf-8"
-
-    def write(self, text: str) -> int:
-        raise OSError(28, "No space left on device")
-
-    def flush(self) -> None:
-        raise OSError(28, "No space left on device")
-
-    def isatty(self) -> bool:
-        return False
-
-    def fileno(self) -> int:
-        raise OSError("no number")
-
-
+@DEVICE
 def test_remarks_that_cannot_be_written_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Full())
-    streams.remark("lost")
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        streams.remark("lost")
     monkeypatch.setattr(sys, "stderr", None)
     streams.remark("lost as well")
 
 
-def test_a_result_that_cannot_be_written_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@DEVICE
+@pytest.mark.parametrize("say", [streams.say, streams.say_json])
+def test_a_result_that_cannot_be_written_is_an_error_unless_nobody_wants_it(
+    say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdout", Full())
-    for say in (streams.say, streams.say_json):
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
         with pytest.raises(typer.Exit) as end:
             say("[]")
-        assert end.value.exit_code == 2
-        assert capsys.readouterr().err == "error: standard output cannot be written: No space left on device\n"
-    monkeypatch.setattr(sys, "stdout", None)  # closed from the start: nobody wants it
+    assert (end.value.exit_code, capsys.readouterr().err) == (2, FULL)
+    monkeypatch.setattr(sys, "stdout", None)  # closed from the start
     streams.say("nothing")
 
 

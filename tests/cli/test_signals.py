@@ -94,7 +94,10 @@ def test_the_exit_code_names_the_signal(
     before = signal.getsignal(number)
     done = cli(*WORDS, "signal_bench:signalled", "--on-error", "disqualify")
     assert (done.exit_code, json.loads(done.stdout)["reason"]) == (code, "interrupted"), done.output
+    assert done.stderr == "to continue: bestarm resume race.sqlite\n"
     assert signal.getsignal(number) is before
+    shown = cli("show", "race.sqlite", "--json")
+    assert (shown.exit_code, json.loads(shown.stdout)["reason"]) == (3, "running")
     resumed_as_uninterrupted(folder, on_error="disqualify")
 
 
@@ -138,11 +141,6 @@ def test_a_function_that_exits_does_not_choose_the_exit_code(cli: Cli, folder: P
     assert done.stderr.startswith("error: evaluate('")
     assert done.stderr.endswith(") called sys.exit(5) in place of returning a score\n")
     resumed_as_uninterrupted(folder)
-
-
-def test_a_module_that_exits_is_refused(rejects: Rejects, folder: Path) -> None:
-    (folder / "leaving.py").write_text("import sys\nsys.exit(5)\n")
-    rejects("the module 'leaving' calls sys.exit(5)", *WORDS, "leaving:score")
 
 
 # --- programs of their own --------------------------------------------------------------------------------------------

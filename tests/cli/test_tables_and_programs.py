@@ -1,7 +1,8 @@
-"""`bestarm table`, `commands`, `plan`, `report` and `resume` of programs: thin over the API, and all examples run."""
+"""`bestarm table`, `commands`, `plan`, `report` and `resume` of programs: what Python returns, and all examples run."""
 
 import inspect
 import json
+import os
 import re
 import shlex
 import sys
@@ -18,7 +19,7 @@ from typer.testing import Result
 import bestarm
 from bestarm import RaceResult, planning, race_commands, race_table, read_table
 from bestarm.cli import app, research
-from cli.conftest import Unchanged
+from cli.conftest import Unchanged, words_of
 from conftest import Cli, Rejects
 from race_files import RaceFile
 
@@ -87,10 +88,6 @@ def in_python(*programs: str, **options: Any) -> RaceResult[Any]:
     """The race of `commands`, as a call."""
     usual: dict[str, Any] = {"score": "stdout", "bounds": (0, 1), "progress": False}
     return race_commands(programs or LOW_HIGH, items=ITEMS, **usual | options)
-
-
-def words_of(text: str) -> str:
-    return " ".join(re.sub("[│─]", " ", text).split())
 
 
 # --- tables and programs ---------------------------------------------------------------------------------------------
@@ -169,15 +166,13 @@ def test_an_arm_without_any_score_is_the_worst_without_a_warning(cli: Cli) -> No
 )
 def test_commands_prints_what_race_commands_returns(commands: Cli, words: list[Any], options: dict[str, Any]) -> None:
     expected = in_python(**options)
-    ended = commands(*words, "--json")
-    assert (ended.stderr, ended.stdout) == ("", expected.to_json() + "\n")
-    assert ended.exit_code == (3 if "max_evaluations" in options else 0)
+    ended, shown = commands(*words, "--json"), commands(*words)
+    assert (ended.stderr, shown.stderr, ended.stdout) == ("", "", expected.to_json() + "\n")
+    assert words_of(shown.stdout) == words_of(str(expected))
+    assert ended.exit_code == shown.exit_code == (3 if "max_evaluations" in options else 0)
 
 
-def test_commands_shows_verdict_cost_and_table_and_times_by_default(cli: Cli, commands: Cli) -> None:
-    shown = commands("--max-evaluations", 8)
-    assert (shown.exit_code, shown.stderr) == (3, "")
-    assert words_of(shown.stdout) == words_of(str(in_python(max_evaluations=8)))
+def test_programs_are_timed_unless_another_score_is_asked_for(cli: Cli) -> None:
     timed = cli("commands", *NOTED_LOW, "--items", "cases.txt", "--max-evaluations", 4, "--json")
     result = json.loads(timed.stdout)
     assert (timed.exit_code, timed.stderr, result["reason"]) == (3, "", "budget")
@@ -191,15 +186,19 @@ def n_noted() -> int:
     return Path("noted.txt").read_text(encoding="utf-8").count("x")
 
 
-def test_a_stored_race_of_programs_is_resumed_to_the_same_end(cli: Cli, commands: Cli) -> None:
-    first = commands(
-        "--store", "race.sqlite", "--max-evaluations", 8, "--seed", 2, "--epsilon", 0.1, "--json", programs=NOTED_LOW
-    )
+def test_a_stored_race_of_programs_is_resumed_to_the_same_end_from_another_folder(
+    cli: Cli, commands: Cli, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    words = ["--store", "race.sqlite", "--max-evaluations", 8, "--seed", 2, "--epsilon", 0.1, "--json"]
+    first = commands(*words, programs=NOTED_LOW)
     assert (first.exit_code, n_noted()) == (3, 4)
     assert cli("show", "race.sqlite", "--json").stdout == first.stdout
     same = cli("resume", "race.sqlite", "--yes", "--quiet", "--json")
     assert (same.exit_code, same.stdout, n_noted()) == (3, first.stdout, 4)
-    resumed = cli("resume", "race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
+    (folder / "elsewhere").mkdir()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(folder / "elsewhere")
+        resumed = cli("resume", "../race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
     runs = n_noted()
     expected = in_python(*NOTED_LOW, seed=2, epsilon=0.1, max_evaluations=500)
     assert (resumed.exit_code, resumed.stderr, resumed.stdout) == (0, "", expected.to_json() + "\n")
@@ -225,18 +224,6 @@ def test_a_race_against_the_clock_is_resumed_as_it_was_started(cli: Cli, monkeyp
     assert {(command.score, command.timeout) for command, _ in runs} == {("time", 0.5)}
     settings = RaceFile(Path("race.sqlite")).settings()
     assert (settings["source"]["retries"], settings["on_error"]) == (2, "disqualify")
-
-
-def test_a_race_is_resumed_from_another_folder(
-    cli: Cli, commands: Cli, monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    commands("--store", "race.sqlite", "--max-evaluations", 8, programs=NOTED_LOW)
-    (folder / "elsewhere").mkdir()
-    monkeypatch.chdir(folder / "elsewhere")
-    ended = cli("resume", "../race.sqlite", "--yes", "--quiet", "--max-evaluations", 500, "--json")
-    monkeypatch.chdir(folder)
-    assert (ended.exit_code, ended.stderr) == (0, "")
-    assert ended.stdout == in_python(*NOTED_LOW, max_evaluations=500).to_json() + "\n"
 
 
 def test_a_race_that_cannot_go_on_is_left_as_it_is(commands: Cli, rejects: Rejects) -> None:
@@ -272,26 +259,25 @@ def test_pages_are_those_of_the_result(cli: Cli, commands: Cli) -> None:
     assert Path("race.sqlite").read_bytes() == before
 
 
-def test_a_page_that_cannot_be_written_is_refused_before_the_race(commands: Cli, rejects: Rejects) -> None:
-    for page in ("absent/page.html", "."):
-        words = ["commands", *LOW_HIGH, *STDOUT, "--report", page, "--store", "race.sqlite"]
-        rejects(f"the page cannot be written to {page}: it is ", *words)
-        assert not Path("race.sqlite").exists()
+@pytest.mark.parametrize("page", ["absent/page.html", "."])
+def test_a_page_that_cannot_be_written_is_refused_before_the_race(page: str, commands: Cli, rejects: Rejects) -> None:
+    named = f"the page cannot be written to {page}: it is "
+    rejects(named, "commands", *LOW_HIGH, *STDOUT, "--report", page, "--store", "race.sqlite")
+    assert not Path("race.sqlite").exists()
     commands("--store", "race.sqlite", "--max-evaluations", 4)
-    rejects("the page cannot be written to absent", "report", "race.sqlite", "-o", "absent/page.html")
+    rejects(named, "report", "race.sqlite", "-o", page)
 
 
-def test_a_page_that_cannot_be_written_after_all_loses_nothing(commands: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_and_leaves_the_result_and_no_page(commands: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
-        raise OSError("no space left")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(bestarm.RaceResult, "to_html", full)
+    monkeypatch.setattr(os, "fsync", full)
     ended = commands("--report", "page.html", "--json", "--store", "race.sqlite", "--max-evaluations", 4)
-    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
-        2,
-        "error: the page cannot be written to page.html: no space left",
-    )
+    said = "error: the page cannot be written to page.html: No space left on device"
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (2, said)
     assert ended.stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
+    assert [path.name for path in Path().iterdir() if "html" in path.name] == []
 
 
 PLANS: dict[str, dict[str, Any]] = {
@@ -362,18 +348,15 @@ def stand_ins(words: list[str], commands: Cli, monkeypatch: pytest.MonkeyPatch) 
         commands("--store", stored, "--epsilon", 0.9, programs=("./a {item}", "./b {item}"))
 
 
-SAID: dict[str, str | tuple[str, ...]] = {
+SAID = {
     "report": "Wrote ",
-    "FILE": "./b {item} is within 0.9 of the best on these 40 items ",
-    "table": "steps is the best on these 200 items ",
-    "prog1": "prog1 {item} is better than every other arm more often than worse on these 300 ",
-    "gzip": (
-        "gzip -kc {item} is better than every other arm more often than worse on these 300 ",
-        "gzip -kc {item} is the best on these 300 items or loses to it by at most 10% of ",
-    ),
+    "FILE": "./b {item} is within 0.9 of the best ",
+    "table": "steps is the best ",
+    "prog1": "prog1 {item} is better than every other arm ",
+    "gzip": "gzip -kc {item} is ",  # better than every other arm more often than worse, or nearly
     "./b": "./b {item} is the best ",
     "module": "c is the best ",
-    "mybench": "hybrid is the best on these 300 items ",
+    "mybench": "hybrid is the best ",
     "pilot": "A race on ",
     "limit": "LeaderBetting comes closest: it needs ",
 }
@@ -408,9 +391,6 @@ def test_commands_of_the_readme_have_examples_exit_codes_and_json(cli: Cli, name
 TABLES = {
     "text.csv": "item,a,b\nq,1,2\nr,[bold]x,3\n",
     "gap.csv": "item,a,b\n" + "q,1,2\nr,,3\n" * 5,
-    "one.csv": "item,a\nq,1\nr,2\n",
-    "none.csv": "item,a,b\n",
-    "empty.csv": "",
     "twice.csv": "a,b,a\n1,2,3\n1,2,3\n",
     "outside.csv": "a,b\n" + "0,1\n" * 5 + "0.5,1.5\n",
     "equal.csv": "a,b\n1,1\n1,1\n",
@@ -419,9 +399,6 @@ TABLES = {
 BAD_TABLES = {
     "text.csv": "row 2, column 'a' must be a number, or empty if missing, got '[bold]x'",
     "gap.csv": "5 of 20 cells are empty (the first in row 2, column 'a')",
-    "one.csv": "at least two arms",
-    "none.csv": "none.csv has no rows",
-    "empty.csv": "empty.csv is empty",
     "twice.csv": "'a' appears more than once",
     "outside.csv --bounds 0,1": "row 6, column 'b': 1.5",
     "absent.csv": "there is no file absent.csv",
@@ -456,13 +433,8 @@ BAD_COMMANDS: dict[str, tuple[list[Any], str, int]] = {
     "no program": (["./absent {item}"], "'./absent {item}' failed on '", 4),
     "it fails": (["./fail {item}"], "': exit code 7 (out of [red]licences :dog:)", 4),
     "it hangs": (["./hang {item}", "--timeout", 0.2], "it took longer than the timeout of 0.2 seconds", 4),
-    "no number": (["./talk {item}"], "it printed no number as its last word (hello world)", 4),
-    "not executable": (["./cases.txt {item}"], "'./cases.txt' cannot be run: [Errno 13] Permission denied", 4),
     "out of bounds": (["./large {item}"], "returned 7.5", 4),
     "no place": (["./high"], "the command './high' has no {item} in it", 2),
-    "twice": (["./low {item}"], "'./low {item}' appears more than once", 2),
-    "no items": (["./high {item}", "--items", "empty.txt"], "at least two items, got 0", 2),
-    "store": (["./high {item}", "--store", "absent/race.sqlite"], "it is in a folder that does not exist", 2),
 }
 
 
@@ -470,8 +442,6 @@ BAD_COMMANDS: dict[str, tuple[list[Any], str, int]] = {
 def test_bad_commands_are_refused(case: str, rejects: Rejects, folder: Path) -> None:
     program(folder / "fail", "import sys\nsys.exit(print('out of\\n [red]licences :dog:\\n', file=sys.stderr) or 7)")
     program(folder / "hang", "import time\ntime.sleep(60)")
-    program(folder / "talk", "print('hello', end='\\n\\n')\nprint('world')")
     program(folder / "large", "print(7.5)")
-    (folder / "empty.txt").write_text("\n", encoding="utf-8")
     words, named, code = BAD_COMMANDS[case]
     rejects(named, "commands", "./low {item}", *STDOUT, "--store", "race.sqlite", *words, code=code)
