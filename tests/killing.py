@@ -24,12 +24,12 @@ def score(arm: str, item: int, noise: float = 0.2) -> float:
 
 
 def quick(arm: str, item: int) -> float:
-    """The same with little luck of its own, so that few rounds decide."""
+    """A score with little luck of its own, so that few rounds decide."""
     return score(arm, item, 0.1)
 
 
 def share(arm: str, item: int) -> float:
-    """The first squeezed into 0 to 1."""
+    """A score squeezed into 0 to 1."""
     return float(1.0 / (1.0 + np.exp(-2.0 * score(arm, item))))
 
 

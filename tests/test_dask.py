@@ -1,8 +1,9 @@
+"""Races on a cluster of Dask: workers that are killed half-way change nothing, and no call is answered from another."""
+
 import gc
 import os
 import random
 import signal
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from itertools import count
@@ -15,6 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import bestarm
+from killing import outcome
 
 ARMS = ["a", "b", "c", "d"]
 BEFORE_FIRST = 100  # the item of round r is this + r
@@ -45,34 +47,13 @@ def items() -> Iterator[int]:
     return count(BEFORE_FIRST + 1)
 
 
-def items_with_a_death(cluster: LocalCluster, fatal: int, calls: Path) -> Iterator[int]:
-    for item in items():
-        if item == fatal:
-            nanny, scheduler = cluster.workers[0], cluster.scheduler
-            address = nanny.worker_address
-            (calls / f"{nanny.pid}.dead").touch()
-            os.kill(nanny.pid, signal.SIGKILL)
-            while scheduler is not None and address in scheduler.workers:  # from here on the race is without it
-                time.sleep(0.01)
-        yield item
-
-
 def never(arm: str, item: int) -> float:
     raise AssertionError(f"{arm} was evaluated on {item} again")
 
 
-def outcome(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
-    return {
-        "best": result.best,
-        "candidates": result.candidates,
-        "reason": result.reason,
-        "queries": result.n_evaluations,
-        "rounds": result.n_rounds,
-        "eliminations": result.eliminations,
-        "means": result.means.tolist(),
-        "counts": result.counts.tolist(),
-        "scores": result.scores.astype(str).tolist(),  # as text NaN equals itself
-    }
+def assert_same(result: bestarm.RaceResult[Any], expected: bestarm.RaceResult[Any]) -> None:
+    assert outcome(result) == outcome(expected)
+    np.testing.assert_array_equal(result.scores, expected.scores)
 
 
 @pytest.fixture
@@ -114,68 +95,30 @@ def executor(cluster: LocalCluster) -> Iterator[Executor]:
         yield client.get_executor()
 
 
-@pytest.mark.parametrize(("while_evaluating", "stored"), [(True, True), (False, False)])
 def test_a_race_whose_worker_is_killed_half_way_equals_the_sequential_race(
     cluster: LocalCluster,
     executor: Executor,
     sequential: bestarm.RaceResult[Any],
     calls: Path,
     tmp_path: Path,
-    while_evaluating: bool,
-    stored: bool,
 ) -> None:
     half = sequential.n_rounds // 2
     assert sum(out.round > half + 2 * IN_FLIGHT for out in sequential.eliminations) == 2  # much is decided afterwards
     workers = {nanny.pid for nanny in cluster.workers.values()}
     assert len(workers - {os.getpid()}) == 2
-    store = tmp_path / "race.sqlite" if stored else None
-    if while_evaluating:
-        evaluate, given = evaluation(calls, fatal=BEFORE_FIRST + half), items()
-    else:  # this item is drawn when half of the rounds are absorbed
-        evaluate, given = evaluation(calls), items_with_a_death(cluster, BEFORE_FIRST + half + IN_FLIGHT, calls)
-    result = bestarm.race(
-        evaluate, arms=ARMS, items=given, executor=executor, rounds_in_flight=IN_FLIGHT, store=store, progress=False
-    )
-    assert outcome(result) == outcome(sequential)
-
+    call: Any = {"arms": ARMS, "rounds_in_flight": IN_FLIGHT, "store": tmp_path / "race.sqlite", "progress": False}
+    evaluate = evaluation(calls, fatal=BEFORE_FIRST + half)
+    result = bestarm.race(evaluate, items=items(), executor=executor, **call)
+    assert_same(result, sequential)
     (dead,) = calls.glob("*.dead")
     assert int(dead.stem) in workers
     made = calls_made(calls)
     counted = {f"{ARMS[arm]} {BEFORE_FIRST + 1 + row}" for row, arm in np.argwhere(~np.isnan(result.scores))}
     assert counted <= set(made)
     assert len(set(made)) <= result.n_evaluations
-    if while_evaluating:
-        assert made.count(f"d {BEFORE_FIRST + half}") == 2
-    if store is not None:
-        assert outcome(bestarm.load_result(store)) == outcome(sequential)
-        again = bestarm.race(never, arms=ARMS, items=items(), rounds_in_flight=IN_FLIGHT, store=store, progress=False)
-        assert outcome(again) == outcome(sequential)
-
-
-def test_a_call_that_kills_all_its_workers_is_a_failure_and_the_race_can_be_continued(
-    cluster: LocalCluster,
-    executor: Executor,
-    sequential: bestarm.RaceResult[Any],
-    calls: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)  # Dask gives up after the first worker, not the third
-    fatal, store = BEFORE_FIRST + 20, tmp_path / "race.sqlite"
-    evaluate = evaluation(calls, fatal)
-    with pytest.raises(bestarm.EvaluationError, match=rf"^evaluate\('[bcd]', {fatal}\) failed: KilledWorker: "):
-        bestarm.race(
-            evaluate, arms=ARMS, items=items(), executor=executor, rounds_in_flight=1, store=store, progress=False
-        )
-    kept = bestarm.load_result(store)
-    assert (kept.n_rounds, kept.reason) == (19, "running")
-
-    later = tmp_path / "later"
-    later.mkdir()
-    result = bestarm.race(evaluation(later), arms=ARMS, items=items(), store=store, progress=False)
-    assert result.eliminations == sequential.eliminations
-    assert result.means.tolist() == sequential.means.tolist()
-    assert min(int(call.split()[1]) for call in calls_made(later)) == fatal
+    assert made.count(f"d {BEFORE_FIRST + half}") == 2
+    assert_same(bestarm.load_result(tmp_path / "race.sqlite"), sequential)
+    assert_same(bestarm.race(never, items=items(), **call), sequential)
 
 
 def test_every_evaluation_is_made_also_where_items_are_equal(calls: Path, tmp_path: Path) -> None:

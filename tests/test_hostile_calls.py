@@ -8,36 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import bestarm
+from attacks.bad_values import Liar, nested
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import clustered_arms
 from bestarm.racing import Record
-from bestarm.sources.tables import score_table
 
 LONGEST = 600  # characters of a sentence
 LONG = "x" * 300
-HUGE = 10**400
-
-
-class Liar(list[Any]):
-    """A list that lies about its length."""
-
-    def __init__(self, values: list[Any], length: int) -> None:
-        super().__init__(values)
-        self.length = length
-
-    def __len__(self) -> int:
-        return self.length
-
-
-def nested(levels: int) -> list[Any]:
-    inner: list[Any] = []
-    for _ in range(levels):
-        inner = [inner]
-    return inner
+HUGE: Any = 10**400
 
 
 def holding_itself() -> list[Any]:
@@ -61,68 +42,45 @@ def told(rewards: Any, n_arms: int = 2) -> None:
     game.tell(rewards)
 
 
+BYTE: Any = np.uint8(200)
+MASKED = np.ma.masked_array([1.0, 2.0], [True, False])
+NARROW: Any = [(1, "x")]
+UNORDERED: Any = [(1, "x", 2), ("2", "x", 2)]
 # The call, the type of the error, and what it names: the parameter at fault, its place or its value.
-CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "an arm that holds itself": (lambda: race(arms=["a", holding_itself()]), ValueError, "arm 1 holds itself"),
-    "a deep arm": (lambda: race(arms=["a", nested(101)]), ValueError, "arm 1 holds itself, or is nested"),
-    "a deep item": (lambda: race(items=[nested(20_000), 1]), ValueError, "an item is nested too deeply"),
-    "fewer items than said": (lambda: race(items=Liar([1, 2, 3], 5)), ValueError, "says, 5, but there are 3"),
-    "more items than said": (lambda: race(items=Liar([1, 2, 3], 2), replace=True), ValueError, "says, 2, but there"),
-    "commands that are no texts": (lambda: commands([["true"], ["false"]]), TypeError, "commands must be texts"),
-    "no commands at all": (lambda: commands(5), TypeError, "commands must be texts"),
-    "commands of another length": (lambda: commands(Liar(["true", "true"], 5)), ValueError, "'true' appears more than"),
-    "a word that is no text": (lambda: commands({"a": ["sleep", 5], "b": "true"}), TypeError, "the command 'a' must"),
-    "a command that is a number": (lambda: commands({"a": 5, "b": "true"}), TypeError, "the command 'a' must"),
-    "a folder that is no path": (
-        lambda: commands(["true", "false"], folder=nested(20_000)),
-        TypeError,
-        "folder must be a path",
-    ),
-    "a table that is no path": (lambda: bestarm.read_table(5), TypeError, "path must be a path"),  # type: ignore[arg-type]
-    "scores too large": (
-        lambda: bestarm.ScoreTable(("a", "b"), ("x",), HUGE),  # type: ignore[arg-type]
+CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: race(arms=["a", holding_itself()]), ValueError, "arm 1 holds itself"),
+    (lambda: race(arms=["a", nested(101)]), ValueError, "arm 1 holds itself, or is nested"),
+    (lambda: race(items=[nested(20_000), 1]), ValueError, "an item is nested too deeply"),
+    (lambda: race(items=Liar([1, 2, 3])), ValueError, "says, 5, but there are 3"),
+    (lambda: race(items=Liar(range(7)), replace=True), ValueError, "says, 5, but there"),
+    (lambda: race(algorithm=PairwiseBAI(0.1), delta=Decimal("sNaN"), bounds=None), ValueError, "delta"),
+    (lambda: commands([["true"], ["false"]]), TypeError, "commands must be texts"),
+    (lambda: commands(5), TypeError, "commands must be texts"),
+    (lambda: commands(Liar(["true", "true"])), ValueError, "'true' appears more than"),
+    (lambda: commands({"a": ["sleep", 5], "b": "true"}), TypeError, "the command 'a' must"),
+    (lambda: commands({"a": 5, "b": "true"}), TypeError, "the command 'a' must"),
+    (lambda: commands(["a", "b"], folder=nested(20_000)), TypeError, "folder must be a path"),
+    (lambda: bestarm.read_table(HUGE), TypeError, "path must be a path"),
+    (
+        lambda: bestarm.ScoreTable(("a", "b"), ("x",), HUGE),
         ValueError,
-        "scores must lie within ±1e+150, got a number of more than 100 digits",
+        "scores must lie within ±1e+150, got a number of",
     ),
-    "rewards too large": (lambda: told([Fraction(HUGE, 3), 0.5]), ValueError, "rewards must lie within ±1e+150"),
-    "rows too large": (lambda: PairwiseBAI(0.1).start(2).play([[HUGE, 0.5]]), ValueError, "rows must lie within"),
-    "rewards of many arms": (lambda: told([0.5], 300), ValueError, "rewards must hold one number for each of the 300"),
-    "clusters counted in a byte": (
-        lambda: clustered_arms(256, np.uint8(200)),  # type: ignore[arg-type]
-        ValueError,
-        "n_clusters must divide n_arms",
-    ),
-    "a setting that cannot be compared": (
-        lambda: race(algorithm=PairwiseBAI(0.1), delta=Decimal("sNaN"), bounds=None),
-        ValueError,
-        "delta",
-    ),
-    "rows that are none": (
-        lambda: Record.of_rows([(1, "x", 2)], np.ma.masked_array([1.0, 2.0], [True, False]), 1),
-        ValueError,
-        "scores must be rows",
-    ),
-    "rows of another width": (
-        lambda: Record.of_rows([(1, "x")], [], 1),  # type: ignore[list-item]
-        ValueError,
-        "rounds must be rows",
-    ),
-    "rows that have no order": (
-        lambda: Record.of_rows([(1, "x", 2), ("2", "x", 2)], [], 1),  # type: ignore[list-item]
-        ValueError,
-        "the number of a round is no whole number",
-    ),
-    "more in flight than any race has": (
-        lambda: Record.of_rows([(10**9, "x", 2)], [], 10**9),
-        ValueError,
-        "rounds_in_flight must be a whole number of at most 10,000",
-    ),
-}
+    (lambda: told([Fraction(HUGE, 3), 0.5]), ValueError, "rewards must lie within ±1e+150"),
+    (lambda: PairwiseBAI(0.1).start(2).play([[HUGE, 0.5]]), ValueError, "rows must lie within"),
+    (lambda: told([0.5], 300), ValueError, "rewards must hold one number for each of the 300"),
+    (lambda: clustered_arms(256, BYTE), ValueError, "n_clusters must divide n_arms"),
+    (lambda: Record.of_rows([(1, "x", 2)], MASKED, 1), ValueError, "scores must be rows"),
+    (lambda: Record.of_rows(NARROW, [], 1), ValueError, "rounds must be rows"),
+    (lambda: Record.of_rows(UNORDERED, [], 1), ValueError, "the number of a round is no whole number"),
+    (lambda: Record.of_rows([(10**9, "x", 2)], [], 10**9), ValueError, "rounds_in_flight must be a whole number of at"),
+]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_values_that_nobody_expects_are_refused_in_one_sentence(case: str) -> None:
-    call, error, named = CASES[case]
+@pytest.mark.parametrize(("call", "error", "named"), CASES, ids=[named for _, _, named in CASES])
+def test_values_that_nobody_expects_are_refused_in_one_sentence(
+    call: Callable[[], Any], error: type[Exception], named: str
+) -> None:
     with pytest.raises(error, match=re.escape(named)) as caught:
         call()
     assert len(str(caught.value)) < LONGEST
@@ -151,12 +109,6 @@ def test_an_error_of_writing_names_the_file_that_was_asked_for(tmp_path: Path) -
     with pytest.raises(FileNotFoundError) as caught:
         race().to_json(tmp_path / "nowhere" / "result.json")
     assert caught.value.filename == str(tmp_path / "nowhere" / "result.json")
-
-
-def test_integers_of_128_bits_are_scores() -> None:
-    kinds = {"a": pl.Int128, "b": pl.Int8}
-    table = pl.DataFrame({"a": [10**30, 1, None], "b": [0, 1, 2]}, schema=kinds)
-    assert np.array_equal(score_table(table).scores, [[1e30, 0.0], [1.0, 1.0], [np.nan, 2.0]], equal_nan=True)
 
 
 def test_arms_of_several_levels_are_raced(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Many courses of the state machines of the suite: games and races in any order of events."""
+"""Many courses of the state machine of the suite: races in any order of events."""
 
 import random
 import warnings
@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from attacks.judging import Fault
 from attacks.pool import Case
-from test_machines import SMALL, GameMachine, RaceMachine
+from test_machines import SMALL, RaceMachine
 
 PATIENCE = 300.0
 CHUNK = 1
@@ -22,15 +22,13 @@ def prepare(folder: Path) -> Case:
     warnings.simplefilter("ignore")
 
     def case(luck: random.Random, note: Callable[[str], None]) -> str:
-        machine = luck.choice((GameMachine, RaceMachine))
-        note(machine.__name__)
         several = settings(SMALL, max_examples=PER_CASE, stateful_step_count=40, derandomize=False)
-        run: type[RuleBasedStateMachine] = seed(luck.getrandbits(60))(type(machine.__name__, (machine,), {}))
+        run: type[RuleBasedStateMachine] = seed(luck.getrandbits(60))(type("Course", (RaceMachine,), {}))
         try:
             run_state_machine_as_test(run, settings=several)
         except Exception as error:
             note("\n".join(getattr(error, "__notes__", ())))
-            raise Fault(f"{machine.__name__}: {type(error).__name__}: {str(error)[:300]}") from error
-        return machine.__name__
+            raise Fault(f"{type(error).__name__}: {str(error)[:300]}") from error
+        return "courses"
 
     return case
