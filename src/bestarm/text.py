@@ -211,3 +211,15 @@ def first_ten_names(names: Sequence[str]) -> str:
     """The first ten names, for a message that compares two lists."""
     first = cut_short(", ".join(map(name_of, names[:10])), LONGEST_LIST)
     return first + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+LONGEST_BESIDE = 28  # characters of a name beside a curve or a bar
+
+
+def shortened(name: str, longest: int = LONGEST_BESIDE) -> str:
+    """A name on one line that fits beside something: names that begin alike often end otherwise."""
+    line = " ".join(name.split())
+    if len(line) <= longest:
+        return line
+    last = longest // 3
+    return f"{line[: longest - last - 1]}…{line[-last:]}"

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ from bestarm.cli.streams import (
 from bestarm.errors import ParameterError
 from bestarm.result.live import announce_compiling
 from bestarm.result.result import RaceResult
+from bestarm.result.table import text_form
 from bestarm.text import file_name
 
 EXIT_CODES = (
@@ -129,19 +131,25 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     remark(f"{prefix}{message}", "warning", "yellow")
 
 
-def show_result(result: RaceResult[Any], as_json: bool) -> None:
-    """Print a result as a table or as JSON, on standard output."""
-    from bestarm.result.table import cost, rich_table
-    from bestarm.result.verdict import failure_sentences, sentences
+@dataclass(frozen=True)
+class ShownOptions:
+    """How a result is printed."""
 
-    if as_json:
+    as_json: bool = False
+    every: bool = False
+    explain: bool = False
+
+
+def show_result(result: RaceResult[Any], shown: ShownOptions) -> None:
+    """Print a result as text or as JSON, on standard output."""
+    if shown.as_json:
         say_json(result.to_json())
-    else:
-        answer, *rest = sentences(result)
-        say(answer, "bold")
-        for sentence in [*rest, cost(result), *failure_sentences(result)]:
-            say(sentence)
-        results().print(rich_table(result))
+        return
+    answer, _, rest = text_form(result, shown.every).partition("\n")
+    say(answer, "bold")
+    say(rest)
+    if shown.explain:
+        say(f"\n{result.explain()}")
 
 
 def exit_code(result: RaceResult[Any]) -> int:
@@ -173,19 +181,13 @@ def _hint_to_continue(result: RaceResult[Any], store: Path) -> None:
 
 
 def finish(
-    result: RaceResult[Any],
-    as_json: bool,
-    page: WantedFile | None = None,
-    store: Path | None = None,
-    more: str | None = None,
+    result: RaceResult[Any], shown: ShownOptions, page: WantedFile | None = None, store: Path | None = None
 ) -> None:
-    """Print a result (and ``more`` about it), write its page if one is wanted, and end with its exit code."""
+    """Print a result, write its page if one is wanted, and end with its exit code."""
     if store is not None:
         _hint_to_continue(result, store)
     try:
-        show_result(result, as_json)  # first: a page that cannot be written loses nothing
-        if more is not None:
-            say(more)
+        show_result(result, shown)  # first: a page that cannot be written loses nothing
     finally:  # nor does a result that cannot be printed
         if page is not None:
             write_page(result, page)

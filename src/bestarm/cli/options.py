@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
+from bestarm.cli.app import ShownOptions
 from bestarm.cli.streams import PAGE, WantedFile, remark
 from bestarm.comparisons.evidence import Criterion
 from bestarm.errors import ParameterError
@@ -25,6 +26,8 @@ HELP = {
     "criterion": "What the best arm is: that with the best mean, or the one that wins against every other on more "
     "items than it loses, however much.",
     "delta": "Accepted probability of a wrong answer.",
+    "every": "Show all arms, also where there are many.",
+    "explain": "Explain the result in full: what it means, what it assumes, what weakens it, how the race went.",
     "epsilon": "Stop once the leader is shown to be at most this far from the best.",
     "group_column": "The column that holds the groups of the items, where items belong together.",
     "indifference_zone": "Assume that the best leads by at least this much; otherwise nothing is guaranteed.",
@@ -50,7 +53,7 @@ HELP = {
     "timeout": "Seconds after which a program is killed; with --score time it counts as that long.",
     "workers": "Processes that evaluate in parallel; they end with the race.",
 }
-FLAGS = {"as_json": "--json", "replace": "--replace/--no-replace"}  # others are named as their parameters
+FLAGS = {"as_json": "--json", "every": "--all", "replace": "--replace/--no-replace"}  # others are named as their parameters
 TableBounds = Annotated[
     str | None,
     typer.Option(help="The interval that all scores lie in, as `low,high`. If omitted, the range of the table."),
@@ -83,13 +86,12 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
-class OutputOptions:
-    """What is shown."""
+class OutputOptions(ShownOptions):
+    """What is shown and written."""
 
     report: Path | None = None
     overwrite: bool = False
     quiet: bool = False
-    as_json: bool = False
 
     def page(self, inputs: Sequence[Path]) -> WantedFile | None:
         """The page, if there is to be one; refused if it would replace one of these files, or another of the user."""

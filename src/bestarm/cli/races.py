@@ -1,14 +1,11 @@
 """The commands that run races: table, commands, run, demo."""
 
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-import bestarm
 from bestarm.checks import check_delta, check_seed
 from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
 from bestarm.cli.options import (
@@ -26,12 +23,10 @@ from bestarm.cli.origins import CommandsOrigin, DemoOrigin, FunctionOrigin
 from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, remark
 from bestarm.racing.calls import race_table
 from bestarm.racing.options import Options
-from bestarm.result.result import RaceResult
 from bestarm.sources.programs import TIMEOUT, Measured
-from bestarm.sources.tables import Missing, ScoreTable, without_gaps
 from bestarm.studies import demo as compressors
 from bestarm.studies.output import write_picture
-from bestarm.text import file_name, name_of
+from bestarm.text import file_name
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
@@ -43,9 +38,12 @@ def table(
     bounds: TableBounds = None,
     goal: GoalOptions,
     max_evaluations: int | None = None,
+    live: Annotated[bool, typer.Option("--live", help="Race on the table as if its scores came one by one.")] = False,
     output: OutputOptions,
 ) -> None:
-    """Which arm is best in a recorded score table, and how few of the evaluations would have been enough?
+    """Which arms of a recorded score table may be the best on items like these?
+
+    With --live: how a race would have gone that asks for one score after the other, and how few it would have needed.
 
     Wide, one column per arm: `bestarm table scores.csv`
 
@@ -53,33 +51,9 @@ def table(
     """
     with clear_errors(output.quiet):
         page = output.page([file])
-        scores, more = columns.read(file), None
         options = vars(goal) | {"bounds": interval(bounds), "missing": columns.missing}
-        result = race_table(scores, max_evaluations=max_evaluations, **options)
-        if not output.as_json:
-            more = whole_table(scores, columns.missing, result)
-            if result.target == "items" and max_evaluations is None:
-                more = f"{more} {as_a_sample(scores, **options)}"
-        finish(result, output.as_json, page, more=more)
-
-
-def whole_table(scores: ScoreTable, missing: Missing, result: RaceResult[str]) -> str:
-    """What all scores of a table say, to compare with what some of them said."""
-    lower_is_better = result.settings.lower_is_better
-    means = without_gaps(scores, missing, result.bounds, lower_is_better).scores.mean(axis=0)
-    order = np.argsort(means if lower_is_better else -means, kind="stable")
-    first, second = (f"{name_of(scores.arms[arm])} ({means[arm]:.4g})" for arm in order[:2])
-    return f"Over the whole table {first} has the best mean, then {second}."
-
-
-def as_a_sample(scores: ScoreTable, **options: Any) -> str:
-    """What a table says about items like these if it is raced for them, to its last row where that is needed."""
-    from bestarm.result.verdict import sentences
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bestarm.AssumptionWarning)  # was said by the race itself
-        result = race_table(scores, **options | {"target": "population"})
-    return f"With --target population: {sentences(result)[0]}"
+        result = race_table(columns.read(file), max_evaluations=max_evaluations, live=live or None, **options)
+        finish(result, output, page)
 
 
 @dataclass(frozen=True)
@@ -117,7 +91,7 @@ def commands(
         less = goal.lower_is_better or measured.score == "time"
         options = race_options(goal, course, bounds, lower_is_better=less)
         result = origin.race(programs, options, progress=not output.quiet)
-        finish(result, output.as_json, page, course.store)
+        finish(result, output, page, course.store)
 
 
 @dataclass(frozen=True)
@@ -152,7 +126,7 @@ def run(
         page = output.page([*origin.files(names), *files_of_store(course.store)])
         options = race_options(goal, course, bounds, rounds_in_flight=workers.rounds_in_flight)
         result = origin.race(names, options, progress=not output.quiet)
-        finish(result, output.as_json, page, course.store)
+        finish(result, output, page, course.store)
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
@@ -190,7 +164,7 @@ def demo(
         result = DemoOrigin().race(list(compressors.COMPRESSORS), options, progress=not shown.quiet)
         write_picture(result.plot(), picture.path, dpi=150)
         remark(f"Wrote {file_name(store)} and {file_name(picture.path)}.")
-        finish(result, shown.as_json, page, store)
+        finish(result, shown, page, store)
 
 
 def _introduction(n_files: int, continued: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import bestarm
-from bestarm.cli.app import EXIT_CODES, SAVED, app, clear_errors, finish, refuse, show_result, write_page
+from bestarm.cli.app import EXIT_CODES, SAVED, ShownOptions, app, clear_errors, finish, refuse, show_result, write_page
 from bestarm.cli.options import OutputOptions, RaceFile, announce_items, with_options
 from bestarm.cli.origins import origin_of
 from bestarm.cli.streams import BAD_INPUT, INTERRUPTED, PAGE, WantedFile, files_of_store, remark
@@ -19,11 +19,11 @@ from bestarm.record.sqlite import read_store
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=SAVED)
 @with_options
-def show(file: RaceFile, as_json: bool = False) -> None:
+def show(file: RaceFile, *, shown: ShownOptions) -> None:
     """Show a saved race, finished or not; the file is not changed."""
     with clear_errors():
         result = bestarm.load_result(file)
-    finish(result, as_json)
+    finish(result, shown)
 
 
 @app.command(epilog="Exit codes: 0 the page is written, 2 usage or bad input.", rich_help_panel=SAVED)
@@ -43,7 +43,7 @@ def report(
         result = bestarm.load_result(file)
         write_page(result, page)
     if as_json:
-        show_result(result, as_json)
+        show_result(result, ShownOptions(as_json=True))
 
 
 MOST_SHOWN, LONGEST_SHOWN = 50, 1500  # lines, and characters of each, that somebody can be asked about
@@ -86,7 +86,7 @@ def resume(
             store=file,
         )
         result = origin.race(stored.arms, options, progress=not shown.quiet)
-        finish(result, shown.as_json, page, file)
+        finish(result, shown, page, file)
 
 
 def confirm(file: Path, runs: Sequence[str]) -> None:

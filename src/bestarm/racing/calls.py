@@ -36,8 +36,9 @@ from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
 from bestarm.record.store import Store, StoredRace, check_cost, one_line
+from bestarm.result.outcome import RaceOutcome
 from bestarm.result.result import RaceResult
-from bestarm.sources.items import Groups, Items, RaceArms, digest, race_arms, shuffled
+from bestarm.sources.items import LONGEST_TEXT, Groups, Items, RaceArms, digest, race_arms, shuffled
 from bestarm.sources.programs import STOPS, TIMEOUT, Command, Commands, Measure, Measured
 from bestarm.sources.tables import (
     Missing,
@@ -51,6 +52,7 @@ from bestarm.sources.tables import (
 )
 from bestarm.text import file_name
 
+SAME = 1e-12  # of their size: means that differ by less are equal up to rounding
 ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
 # What settings and scores raise that no race has, though each of them is of the right kind.
 NONSENSE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError, BestarmError)
@@ -83,6 +85,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     jointly: bool = False,
     min_rounds: int | None = None,
     shuffle_arms: bool = False,
+    unit: str | None = None,
 ) -> RaceResult[Arm]:
     """Which arm is best? Evaluates all arms on the same items and drops those that are beaten.
 
@@ -145,6 +148,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     jointly : `evaluate` takes all arms of a round at once
     min_rounds : without bounds, no arm is dropped before this round; 10 unless given
     shuffle_arms : evaluate the arms of each round in a random order (by the seed), where the order may matter to scores
+    unit : of the scores, where they are shown; ``"s"`` shows 0.00419 as 4.19 ms
 
     Ctrl-C ends a race with all scores kept and a result that says what is known so far. What was being evaluated is
     dropped, whatever came out of it, and evaluated again when the race is continued; a call that runs on an executor of
@@ -181,6 +185,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
         comparison=comparison,
         algorithm=algorithm,
         min_rounds=min_rounds,
+        unit=unit,
     )
     evaluation = Evaluation(evaluate, jointly=jointly, retries=retries, shuffled=shuffle_arms)
     return run_race(Execution(evaluation, executor, progress), arms, items, options)
@@ -193,15 +198,20 @@ def race_table(
     bounds: tuple[float, float] | None = None,
     missing: Missing = "raise",
     groups: str | Groups | None = None,
+    live: bool | None = None,
     **options: Unpack[TableOptions],
 ) -> RaceResult[str]:
-    """Which column of a recorded score table is best, and how few of its cells would have been enough?
+    """Which columns of a recorded score table may be the best on items like its rows?
 
-    The rows are taken in random order, as the items of a race would be; ``result.saved`` is the share of cells that
-    were not looked at. With probability at least ``1 - delta`` over the order of the rows, the column with the best
-    mean over the table is never dropped, whatever the scores: the table is the whole pool, and its smallest and largest
-    score bound all others. Unless bounds are given these are read off all cells, also those that a live race would not
-    have looked at: ``saved`` is then what somebody would have saved who knew them beforehand.
+    All rows count: the result is a leaderboard with the mean of each column over all rows, the items that it won and
+    lost against the leader, and who may still be the best on items like these. With probability at least ``1 - delta``
+    the best column for the population that the rows are a random sample of is among the ``candidates``. That is decided
+    by a race on the rows in random order; ``n_evaluations`` says how many scores this race would have asked for.
+    Unless bounds are given, these are the smallest and the largest score of the table: the statement then assumes that
+    other items keep within them.
+
+    With ``live=True`` the result is that race, as it would have run, and shows only what it has seen; ``result.saved``
+    is the share of scores that were not looked at.
 
     Parameters
     ----------
@@ -213,9 +223,10 @@ def race_table(
         only the rows without a missing cell
     groups : the group of each row (of one document, template or author), or the name of the column that holds it:
         items of one group are not independent of each other, so whole groups are drawn, as in `bestarm.race`
+    live : show the race on the table in place of the leaderboard; unless given, only with ``max_evaluations``
     options : ``criterion``, ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``target``,
-        ``max_evaluations``, ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`. A
-        ``comparison`` that uses no bounds, such as `bestarm.comparisons.StudentMixture`, treats the rows as a sample of
+        ``max_evaluations``, ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`. With
+        ``target="items"`` a leaderboard is exact: its means are those that the answer is about. A ``comparison`` that uses no bounds, such as `bestarm.comparisons.StudentMixture`, treats the rows as a sample of
         Gaussian scores
 
     Examples
@@ -223,8 +234,8 @@ def race_table(
     >>> import bestarm, numpy as np
     >>> scores = np.random.default_rng(0).random((500, 3)) * [0.5, 0.6, 1.0]
     >>> result = bestarm.race_table(scores, arms=["a", "b", "c"])
-    >>> result.best, result.saved > 0.5
-    ('c', True)
+    >>> result.best, result.means.shape, result.n_evaluations < 1500
+    ('c', (3,), True)
 
     """
     chosen = known_options("race_table", options, TableOptions)
@@ -240,10 +251,12 @@ def race_table(
     gaps = np.isnan(table.scores) if on_error == "worst" else np.zeros(whole.scores.shape, dtype=np.bool_)
     used = own if bounds is None else bounds
     own_range = bounds is None and chosen.algorithm is None and own == table_bounds(table)
-    return _race(whole, gaps, replace(chosen, bounds=used, on_error=on_error, own_range=own_range))
+    live = chosen.max_evaluations is not None if live is None else live
+    check_flag("live", live)
+    return _race(whole, gaps, replace(chosen, bounds=used, on_error=on_error, own_range=own_range), live)
 
 
-def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options) -> RaceResult[str]:
+def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options, live: bool) -> RaceResult[str]:
     """Race on a table that is complete; its ``gaps`` are the cells that were missing."""
     n_items, (rounds, sizes) = len(table.items), by_group(table)
     if n_items < 2:
@@ -260,7 +273,31 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options) -> RaceR
     state.end_with(record)
     result = summarise(state)
     warn_of(result, game)
-    return result
+    return result if live else _leaderboard(result, table, rounds, order, gaps)
+
+
+def _leaderboard(
+    result: RaceResult[str], table: ScoreTable, rounds: ScoreTable, order: NDArray[np.int64], gaps: NDArray[np.bool_]
+) -> RaceResult[str]:
+    """The result of a race on a table with all scores in it, also those that the race had no need of."""
+    n_rounds, n_arms = rounds.scores.shape
+    counts = np.full(n_arms, n_rounds)
+    record = Record.of_table(rounds.scores[order], counts, [rounds.items[row][:LONGEST_TEXT] for row in order])
+    if table.groups is None:
+        _note_gaps(record, gaps[order])
+    means = table.scores.mean(axis=0)
+    whole = replace(result, record=record, n_rounds=n_rounds, counts=counts, means=means, complete=True)
+    if result.target == "items" and result.guarantee.criterion == "mean":
+        whole = replace(whole, reason=Reason.ALL_ITEMS_USED, outcome=_exact_outcome(whole))
+    whole.keep_game(result.game)
+    return whole
+
+
+def _exact_outcome(result: RaceResult[str]) -> RaceOutcome:
+    """Who has the best mean over all rows of a table: nobody needs to be beaten for that."""
+    rewards = -result.means if result.settings.lower_is_better else result.means
+    ties = np.flatnonzero(rewards >= rewards.max() - SAME * max(1.0, float(np.abs(rewards).max())))
+    return RaceOutcome(int(ties[0]), tuple(ties.tolist()), (), (), None)
 
 
 def _note_gaps(record: Record, gaps: NDArray[np.bool_]) -> None:
@@ -336,6 +373,8 @@ def run_commands(
     timed = measure.score == "time"
     if timed and options.criterion is None and options.comparison is None and options.algorithm is None:
         options = replace(options, criterion="wins")
+    if timed:
+        options = replace(options, unit="s")
     if options.replace is None:
         options = replace(options, replace=timed and hasattr(items, "__len__"))
     shuffled = replace(execution, evaluation=replace(execution.evaluation, shuffled=True))

@@ -16,6 +16,7 @@ from bestarm.checks import (
     check_difference,
     check_flag,
     check_in_flight,
+    check_text,
     is_real,
 )
 from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
@@ -77,6 +78,7 @@ class RaceOptions(_Aim, _Test, _Course, total=False):
     lower_is_better: bool
     rounds_in_flight: int | None
     groups: Groups | None
+    unit: str | None
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Options:
     comparison: Comparison | None = None
     algorithm: Algorithm | None = None
     min_rounds: int | None = None
+    unit: str | None = None
     # What those who evaluate add: users cannot give them.
     usual_in_flight: int = 1
     own_range: bool = False  # the bounds are the range of a recorded table
@@ -131,7 +134,7 @@ def checked_aim(options: Options) -> tuple[float, float, float]:
 def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
     """The algorithm given; or the comparison given, or the one that fits the scores, on these items.
 
-    Where the target is the population the items are a sample: a comparison is not told of the pool.
+    A comparison is told of the pool only where the target is its items: otherwise they are a sample.
     """
     if options.algorithm is not None:
         return _given_algorithm(options, options.algorithm)
@@ -139,7 +142,7 @@ def choose_algorithm(options: Options, pool: int | None) -> Algorithm:
     if options.target is not None:
         check_choice("target", options.target, get_args(Target))
     _check_leads(options, epsilon, zone)
-    comparison = _comparison(options, None if options.target == "population" else pool)
+    comparison = _comparison(options, pool if options.target == "items" else None)
     if comparison.role == "pairs":
         return PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, indifference_zone=zone)
     if zone:
@@ -223,6 +226,8 @@ def _given_algorithm(options: Options, algorithm: Algorithm) -> Algorithm:
 def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSettings:
     """The settings of a race on these items."""
     check_flag("lower_is_better", options.lower_is_better)
+    if options.unit is not None:
+        check_text("unit", options.unit)
     ahead = options.usual_in_flight if options.rounds_in_flight is None else options.rounds_in_flight
     budget = options.max_evaluations
     return RaceSettings(
@@ -238,6 +243,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
         arms_digest=arms_digest,
         own_range=options.own_range,
         group_sizes=items.sizes,
+        unit=options.unit,
         hashed_seeds=items.kind == "seeds",
     )
 

@@ -97,7 +97,8 @@ class RaceSettings:
 
     ``items`` is the kind of items: a ``"pool"`` in random order, ``"drawn"`` from a list with replacement, a
     ``"stream"``, or fresh ``"seeds"``; ``n_items`` is the length of the list, if there is one. ``own_range`` says that
-    the bounds are the range of a recorded table. ``group_sizes`` are those of the groups of a pool, by round.
+    the bounds are the range of a recorded table. ``group_sizes`` are those of the groups of a pool, by round. ``unit``
+    is that of the scores, where they are shown.
     """
 
     algorithm: Algorithm
@@ -112,6 +113,7 @@ class RaceSettings:
     arms_digest: str
     own_range: bool = False
     group_sizes: tuple[int, ...] | None = None
+    unit: str | None = None  # of the scores, where they are shown
     hashed_seeds: bool = False  # fresh seeds of versions without this setting are in progression
 
     __repr__ = shortest_call
@@ -346,7 +348,7 @@ def _as_given(plain: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
         ("groups",): "not given" if plain["group_sizes"] is None else "given",
         ("criterion",): "wins" if by_wins else "mean",
     }
-    compared = [field.name for field in fields(RaceSettings) if field.name != "max_evaluations"]
+    compared = [field.name for field in fields(RaceSettings) if field.name not in ("max_evaluations", "unit")]
     for way, value in _flatten({name: plain[name] for name in compared}):
         if way[-1] == "pool":
             given[*way[:-1], "target"] = "population" if value is None else "items"

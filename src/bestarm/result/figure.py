@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Game
-from bestarm.text import name_of, with_noun
+from bestarm.text import name_of, shortened, with_noun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 POINTS = 60  # rounds at which the lead is worked out
 MOST_ARMS = 40  # lines that a picture holds
-MOST_LETTERS = 28  # of a name
 BEST, OUT, FAILED = "#1f5fa8", "#9aa3ad", "#b3402f"
 
 
@@ -132,12 +131,3 @@ def lead_limits(history: LeadHistory) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     margin = 0.08 * (np.ptp(values) or 1.0)
     return float(values.min() - margin), float(values.max() + margin)
-
-
-def shortened(name: str) -> str:
-    """A name that fits beside a line."""
-    line = " ".join(name.split())
-    if len(line) <= MOST_LETTERS:
-        return line
-    last = MOST_LETTERS // 3  # names that begin alike often end otherwise
-    return f"{line[: MOST_LETTERS - last - 1]}…{line[-last:]}"

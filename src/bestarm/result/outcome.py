@@ -69,7 +69,8 @@ class ArmRecord(Generic[Arm]):
 
     ``status`` is ``"best"`` (or ``"within epsilon"``, ``"tied"``) for the answer, ``"leader"`` and ``"candidate"``
     while there is none, ``"out"`` or ``"disqualified"`` for arms that left. ``mean`` is over the ``n_items`` that the
-    arm was evaluated on; ``behind`` is how far it is behind the leader on the items that both share.
+    arm was evaluated on; ``behind`` is how far it is behind the leader on the items that both share, and ``won`` and
+    ``lost`` count those of them on which it was better and worse than the leader.
     """
 
     __eq__ = equal_values
@@ -84,6 +85,8 @@ class ArmRecord(Generic[Arm]):
     beaten_by: Arm | None
     margin: float | None
     failure: str | None
+    won: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True, eq=False)

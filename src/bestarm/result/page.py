@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.result.figure import LeadHistory, lead_limits
-from bestarm.result.table import cost, ending, settings_in_words
-from bestarm.result.verdict import failure_sentences, guarantee, sentences, whose_best
+from bestarm.result.explanation import failure_sentences, guarantee, whose_best
+from bestarm.result.table import settings_in_words, verdict_lines
+from bestarm.result.verdict import cost
 from bestarm.text import name_of, sanitize, with_noun
 from bestarm.version import __version__
 
@@ -42,7 +43,7 @@ def page(result: "RaceResult[Any]") -> str:
     return environment.get_template("page.html").render(
         result=result,
         name=name_of,
-        sentences=sentences(result),
+        sentences=verdict_lines(result),
         beyond=result.for_population if result.target == "items" else None,
         cost=cost(result),
         failures=failure_sentences(result),
@@ -206,3 +207,7 @@ def _number(value: float | None, digits: int = 4) -> str:
     if value == 0:
         return "0"
     return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e12 else f"{value:.{digits}g}"
+
+
+def ending(record):
+    return record.status

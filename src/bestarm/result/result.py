@@ -32,8 +32,8 @@ from bestarm.result.outcome import (
 from bestarm.result.page import page
 from bestarm.result.population import ForPopulation, for_population, widest_lead
 from bestarm.result.shape import Shape
-from bestarm.result.table import result_json, text_table
-from bestarm.result.verdict import sentences
+from bestarm.result.explanation import explanation
+from bestarm.result.table import result_json, table_lines, text_form, verdict_lines
 from bestarm.sources.items import RaceArms
 from bestarm.text import label_text, short_repr, with_noun
 
@@ -71,6 +71,8 @@ class RaceResult(Generic[Arm]):
     guarantee : what the race promises, and what it assumes
     record : what was scored, round by round
     outcome : leader, candidates and eliminations by the numbers of the arms
+    complete : whether all arms have scores on all items, as in a recorded table; ``n_evaluations`` is then how many of
+        them the race needed
 
     """
 
@@ -88,6 +90,7 @@ class RaceResult(Generic[Arm]):
     warnings: tuple[str, ...] = ()
     shapes: tuple[Shape[Arm], ...] = ()
     outage: Outage | None = None
+    complete: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: without the game, which may be the user's own, and what was worked out."""
@@ -187,10 +190,10 @@ class RaceResult(Generic[Arm]):
     def keep_game(self, game: Game) -> None:
         """Take over the game of the race, which must not go on: everything that is asked of it needs no replay."""
         game.rest()
-        vars(self)["_game"] = game
+        vars(self)["game"] = game
 
     @cached_property
-    def _game(self) -> Game:
+    def game(self) -> Game:
         """The game as it stood; a replay where the race went on and so kept its game."""
         game = self.new_game()
         self.play(game, self.n_rounds)
@@ -208,11 +211,16 @@ class RaceResult(Generic[Arm]):
     @cached_property
     def regret_bound(self) -> float:
         """With probability ``1 - delta`` no arm beats `leader` by more, or the best was disqualified; NaN: unknown."""
-        if len(self.candidates) == 1:
+        if len(self.candidates) == 1 or self.exact:
             return 0.0
-        bound = self._game.regret_bound if self.n_rounds else math.inf
+        bound = self.game.regret_bound if self.n_rounds else math.inf
         widest = widest_lead(self.bounds, self.guarantee) if self.n_rounds else math.inf
         return math.nan if bound is None else min(bound * self.unit, widest)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer needs no test: all scores that it is about are there."""
+        return self.complete and self.target == "items" and self.guarantee.criterion == "mean"
 
     @property
     def target(self) -> Target:
@@ -234,7 +242,7 @@ class RaceResult(Generic[Arm]):
         At level delta, at all times together, from the rounds that both shared. None where the algorithm keeps no
         statistics of differences. `lead` is the same for one pair, by label.
         """
-        found = self._game.intervals()
+        found = self.game.intervals()
         return None if found is None else Intervals(found.low * self.unit, found.high * self.unit)
 
     @property
@@ -251,7 +259,7 @@ class RaceResult(Generic[Arm]):
         first, second = self._number(a), self._number(b)
         if first == second:
             raise ValueError(f"lead takes two different arms, got {short_repr(a)} twice")
-        known = self._game.lead(first, second, simultaneous=True)
+        known = self.game.lead(first, second, simultaneous=True)
         low, high = (math.nan, math.nan) if known is None else (known.low * self.unit, known.high * self.unit)
         return Lead(self._lead_seen(first, second), low, high)
 
@@ -286,17 +294,26 @@ class RaceResult(Generic[Arm]):
     def _arm_record(self, arm: int) -> ArmRecord[Arm]:
         out, failed = self.outcome.elimination(arm), self.outcome.failure(arm)
         gone = out or failed
+        won, lost = self._duel(arm)
         return ArmRecord(
             arm=self.arms[arm],
             status=self.outcome.status(arm, self.reason, self.answered),
             mean=float(self.means[arm]),
             n_items=self._n_items(arm),
-            behind=self._lead_seen(self.order[0], arm),
+            behind=0.0 if arm == self._leader else self._lead_seen(self._leader, arm),
             left_in_round=gone.round if gone else None,
             beaten_by=self.arms[out.by] if out else None,
             margin=out.margin if out else None,
             failure=failed.text if failed else None,
+            won=won,
+            lost=lost,
         )
+
+    def _duel(self, arm: int) -> tuple[int, int]:
+        """On how many of the items that both were evaluated on an arm was better and worse than the leader."""
+        _, scores, of_leader = self.by_arm.shared(arm, self._leader)
+        ahead = self._sign * np.sign(scores - of_leader)
+        return int((ahead > 0).sum()), int((ahead < 0).sum())
 
     def _n_items(self, arm: int) -> int:
         """The number of items that an arm was evaluated on."""
@@ -311,13 +328,25 @@ class RaceResult(Generic[Arm]):
         """The accepted probability of a wrong answer."""
         return self.guarantee.delta
 
+    @property
+    def _leader(self) -> int:
+        """The number of the leader; of the first arm, where nobody leads yet."""
+        return self.outcome.leader or 0
+
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The numbers of the arms: candidates by their means, then those that left last."""
-        standing, means = self.outcome.candidates, -self._sign * self.means  # the best is the smallest
-        first = sorted(standing, key=lambda arm: (arm != self.outcome.leader, means[arm], arm))  # ties up to rounding
-        left = [arm for arm in range(len(self.arms)) if arm not in standing]
-        return (*first, *sorted(left, key=lambda arm: (-self.counts[arm], means[arm])))
+        """The numbers of the arms: the leader, the other candidates, and those that are out, each from the closest on.
+
+        How far an arm is behind is known from the items that it shares with the leader. In a complete table all arms
+        share all items: there they are ordered by their means.
+        """
+        arms = range(len(self.arms))
+        if self.complete:
+            return tuple(sorted(arms, key=lambda arm: (-self._sign * self.means[arm], arm != self.outcome.leader, arm)))
+        behind = [self._lead_seen(self._leader, arm) for arm in arms]
+        first = [*self.outcome.candidates[:1], *sorted(self.outcome.candidates[1:], key=lambda arm: _known(behind[arm]))]
+        left = sorted(set(arms) - set(first), key=lambda arm: (_known(behind[arm]), arm))
+        return (*first, *left)
 
     @cached_property
     def records(self) -> tuple[ArmRecord[Arm], ...]:
@@ -326,11 +355,19 @@ class RaceResult(Generic[Arm]):
 
     @property
     def verdict(self) -> str:
-        """The answer in a sentence or two."""
-        return " ".join(sentences(self))
+        """The answer on one line, and on a second one what one asks next."""
+        return "\n".join(verdict_lines(self))
 
     def __str__(self) -> str:
-        return text_table(self)
+        return text_form(self)
+
+    def table(self) -> str:
+        """The table with all arms; the text form of a result has the first ones."""
+        return "\n".join(table_lines(self, every=True))
+
+    def explain(self) -> str:
+        """What the answer means, what it assumes, what weakens it, and how the race went, in full sentences."""
+        return explanation(self)
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record per arm as a dictionary, the leader first; `ArmRecord` says what is in it."""
@@ -358,3 +395,8 @@ class RaceResult(Generic[Arm]):
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained HTML page: the verdict, the race as a picture, the table, what is guaranteed."""
         write_text(path, page(self))
+
+
+def _known(behind: float) -> float:
+    """A difference to sort by; unknown ones come last."""
+    return math.inf if math.isnan(behind) else behind

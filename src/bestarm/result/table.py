@@ -1,44 +1,110 @@
-"""A result as a table of text, as JSON, and its settings in words."""
+"""A result as a table of text and as JSON, and its settings in words."""
 
-import io
 import json
-import math
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
+
 from bestarm.record.settings import FORMAT, jsonable
+from bestarm.result.explanation import failure_sentences
+from bestarm.result.numbers import lead_format, score_format
 from bestarm.result.outcome import ArmRecord
-from bestarm.result.verdict import failure_sentences, sentences
-from bestarm.text import name_of, sanitize, with_noun
+from bestarm.result.verdict import headline, next_step, second_line, small_print, warning_lines
+from bestarm.text import name_of, sanitize, shortened
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from bestarm.result.result import RaceResult
 
 
-WIDTH = 100  # of the text form of a result
+WIDTH = 80  # of the text form of a result, wherever it is shown
+SHOWN = 12  # lines of the table, of which the last one stands for all other arms where there are more
+SHORTEST_NAME = 16
+GAP = "   "  # between columns
+STATUS = {"best": "", "within epsilon": "", "leader": "leads", "candidate": "may be the best", "tied": "ties"}
 
 
-def cost(result: "RaceResult[Any]") -> str:
-    """What the answer took."""
-    text = f"{with_noun(result.n_evaluations, 'evaluation')} in {with_noun(result.n_rounds, 'round')}"
-    if result.saved is None:
-        return f"{text}."
-    everything = (result.settings.everything or 0) * len(result.arms)
-    known = ""
-    if result.settings.own_range and result.bounds is not None:
-        known = " (a live race must know the bounds, here [{:g}, {:g}])".format(*result.bounds)
-    return f"{text}; evaluating everything would take {everything:,}: {result.saved:.1%} saved{known}."
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: its heading, its cells, and whether these stand on the right."""
+
+    heading: str
+    cells: Sequence[str]
+    right: bool = True
+
+    @property
+    def width(self) -> int:
+        """That of its longest cell."""
+        return max(map(cell_len, [self.heading, *self.cells]))
+
+    def lines(self) -> list[str]:
+        """The heading and the cells, all of one width."""
+        cells, width = [self.heading, *self.cells], self.width
+        return [" " * (width - cell_len(cell)) + cell if self.right else set_cell_size(cell, width) for cell in cells]
 
 
-def ending(record: ArmRecord[Any]) -> str:
-    """How an arm ended."""
-    if record.left_in_round is None:
-        return record.status
-    if record.status == "out":
-        return f"out in round {record.left_in_round:,}, beaten by {name_of(record.beaten_by)}"
-    return f"disqualified in round {record.left_in_round:,}"
+def table_columns(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> list[Column]:
+    """The columns for these arms; a complete table has ranks and duels in place of items and leads."""
+    scores, leads = score_format(result), lead_format(result)
+    means = Column(_with_unit("mean", scores.unit), [scores.number(record.mean) for record in records])
+    names = Column("arm", [name_of(record.arm) for record in records], right=False)
+    status = Column("", [STATUS.get(record.status, record.status) for record in records], right=False)
+    if result.complete:
+        ranks = Column("#", [f"{k:,}" for k in range(1, len(records) + 1)])
+        duels = ["" if record.arm == result.leader else f"{record.won:,}–{record.lost:,}" for record in records]
+        return [ranks, names, means, Column(f"won–lost against #{result.order.index(result.outcome.leader or 0) + 1}", duels), status]
+    items = Column("items", [f"{record.n_items:,}" for record in records])
+    behind = ["" if k == 0 else leads.number(record.behind) for k, record in enumerate(records)]
+    heading = "behind" if result.guarantee.criterion == "mean" else "lost − won"
+    return [names, means, items, Column(_with_unit(heading, leads.unit), behind), status]
+
+
+def _with_unit(heading: str, unit: str) -> str:
+    return f"{heading}, {unit}" if unit else heading
+
+
+def table_lines(result: "RaceResult[Any]", every: bool = False) -> list[str]:
+    """The table, of all arms or of the first ones, in at most 80 columns unless names cannot be shortened so far."""
+    records = result.records
+    shown = records if every or len(records) <= SHOWN else records[: SHOWN - 1]
+    columns = table_columns(result, shown)
+    room = WIDTH - 1 - sum(column.width + len(GAP) for column in columns if column.heading != "arm")
+    columns = [_narrowed(column, max(room, SHORTEST_NAME)) if column.heading == "arm" else column for column in columns]
+    lines = [f" {GAP.join(cells)}".rstrip() for cells in zip(*(column.lines() for column in columns), strict=True)]
+    if len(shown) < len(records):
+        lines.append(_rest(records[len(shown) :]))
+    if not result.complete and len({record.n_items for record in shown}) > 1:
+        lines.append(f" ({columns[-2].heading}: on the items that an arm shares with {name_of(result.leader)})")
+    return lines
+
+
+def _narrowed(column: Column, width: int) -> Column:
+    return Column(column.heading, [shortened(cell, width) for cell in column.cells], column.right)
+
+
+def _rest(records: Sequence[ArmRecord[Any]]) -> str:
+    """What is said in place of the arms that a short table leaves out."""
+    standing = sum(record.status in ("candidate", "tied") for record in records)
+    said = [f"{standing:,} more may be the best"] if standing else []
+    if len(records) > standing:
+        said.append(f"{len(records) - standing:,} {'' if standing else 'more '}out")
+    return f" … {', '.join(said)} (all: --all or result.table())"
+
+
+def text_form(result: "RaceResult[Any]", every: bool = False) -> str:
+    """The verdict, the table, what weakens or follows from it, and the small print; no colours, at most 80 columns."""
+    first = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(result))
+    table = "\n".join(table_lines(result, every)) if result.n_rounds else ""
+    last = [*warning_lines(result), *failure_sentences(result), next_step(result), *small_print(result)]
+    said = "\n".join(textwrap.fill(line, WIDTH) for line in last if line)
+    return "\n\n".join(part for part in (first, table, said) if part)
+
+
+def verdict_lines(result: "RaceResult[Any]") -> list[str]:
+    """The answer, and what one asks next."""
+    return [line for line in (headline(result), second_line(result)) if line]
 
 
 def settings_in_words(result: "RaceResult[Any]") -> list[tuple[str, str]]:
@@ -62,48 +128,6 @@ def settings_in_words(result: "RaceResult[Any]") -> list[tuple[str, str]]:
     said += [(name, f"{value:,.12g}") for name, value in numbers.items() if value]
     said += [("rounds in flight", str(settings.rounds_in_flight)), ("if an evaluation fails", settings.on_error)]
     return [*said, ("seed", str(settings.seed))]
-
-
-def rich_table(result: "RaceResult[Any]") -> "Table":
-    """One row per arm, the leader first."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("arm", overflow="fold")
-    behind = "behind" if result.guarantee.criterion == "mean" else "behind (won - lost)"
-    for heading in ("mean", "items", behind):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for k, record in enumerate(result.records):
-        left = record.left_in_round is not None
-        table.add_row(
-            Text(name_of(record.arm)),
-            _number(record.mean),
-            f"{record.n_items:,}",
-            "" if k == 0 else _number(record.behind),
-            Text(ending(record)),
-            style="bold" if k == 0 else "dim" if left else "",
-        )
-    return table
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value + 0.0:.4g}"  # no -0
-
-
-def text_table(result: "RaceResult[Any]") -> str:
-    """The verdict, what it took, and the table, without colours."""
-    from rich.console import Console
-
-    page = io.StringIO()
-    Console(file=page, width=WIDTH, color_system=None).print(rich_table(result))
-    lines = [line.rstrip() for line in page.getvalue().splitlines() if line.strip()]
-    said = [
-        textwrap.fill(sentence, WIDTH) for sentence in [*sentences(result), cost(result), *failure_sentences(result)]
-    ]
-    return "\n".join([*said, *lines])
 
 
 def result_json(result: "RaceResult[Any]") -> str:
