@@ -216,6 +216,19 @@ def first_ten_names(names: Sequence[str]) -> str:
 LONGEST_BESIDE = 28  # characters of a name beside a curve or a bar
 
 
+def distinct_names(arms: Sequence[Any], longest: int = LONGEST_BESIDE) -> list[str]:
+    """Names of arms that fit beside something, and stay different where they can: what they begin with alike goes."""
+    names = [" ".join(name_of(arm).split()) for arm in arms]
+    short_names = [shortened(name, longest) for name in names]
+    for text in {text for text in short_names if short_names.count(text) > 1}:
+        places = [k for k, other in enumerate(short_names) if other == text]
+        alike = len(os.path.commonprefix([names[k] for k in places]))
+        for k in places:
+            tail = names[k][max(0, alike - longest // 3) :]
+            short_names[k] = shortened(f"…{tail}" if alike > longest // 3 else tail, longest)
+    return short_names
+
+
 def shortened(name: str, longest: int = LONGEST_BESIDE) -> str:
     """A name on one line that fits beside something: names that begin alike often end otherwise."""
     line = " ".join(name.split())

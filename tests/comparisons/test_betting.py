@@ -106,7 +106,7 @@ def test_impossible_nulls_are_ruled_out_for_good() -> None:
 
 def wealth_logs(game: Game, near: bool = False) -> Array:
     """Entry (i, j): the logarithm of the wealth that the game holds for "j is better than i"."""
-    evidence: Any = game.evidence  # type: ignore[attr-defined]
+    evidence: Any = game._evidence  # type: ignore[attr-defined]
     wealth = evidence.near if near else evidence.pairs.better
     K = game.n_arms
     logs = (wealth.log_wealth + np.log(wealth.growth))[:K, :, :K] + np.log(wealth.weights)[None, :, None]

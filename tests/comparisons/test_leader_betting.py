@@ -29,8 +29,8 @@ def started(comparison: LeaderBetting, n_arms: int, **options: Any) -> Eliminati
 
 
 def leaders_of(game: EliminationGame) -> LeaderEvidence:
-    assert isinstance(game.evidence, LeaderEvidence)
-    return game.evidence
+    assert isinstance(game._evidence, LeaderEvidence)
+    return game._evidence
 
 
 # --- the arithmetic --------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_an_arm_that_failed_is_asked_about_with_the_worst_score(pool: int | None
     for arm in others:
         rest = [other for other in others if other != arm]
         for game in (failed, worst):
-            game.evidence.smallest_lead_bound(arm, rest)
+            game._evidence.smallest_lead_bound(arm, rest)
         wealth = [leaders_of(game).regret.wealth_against(arm).totals for game in (failed, worst)]
         np.testing.assert_allclose(wealth[0], wealth[1], rtol=1e-13)
 
@@ -365,10 +365,10 @@ def test_leaders_that_are_forgotten_are_asked_about_anew() -> None:
     for row in rows:
         often.tell(row[often.ask()])
         for arm in range(8):
-            often.evidence.smallest_lead_bound(arm, [other for other in often.candidates if other != arm])
+            often._evidence.smallest_lead_bound(arm, [other for other in often.candidates if other != arm])
     for arm in range(8):
         others = [other for other in once.candidates if other != arm]
-        assert often.evidence.smallest_lead_bound(arm, others) == once.evidence.smallest_lead_bound(arm, others)
+        assert often._evidence.smallest_lead_bound(arm, others) == once.evidence.smallest_lead_bound(arm, others)
 
 
 def test_a_log_has_room_for_every_renewal() -> None:
@@ -447,7 +447,7 @@ def test_the_regret_bound_is_no_less_than_that_of_each_candidate(pairs: float | 
                 break
             leader, bound = game.best, regret_of(game)
             for arm in set(game.candidates) - {leader}:
-                single = game.evidence.smallest_lead_bound(leader, [arm])
+                single = game._evidence.smallest_lead_bound(leader, [arm])
                 assert single is not None
                 assert bound >= -single - 1e-12
 

@@ -25,7 +25,7 @@ INF, NAN = float("inf"), float("nan")
 
 
 def evidence(game: Game) -> Any:
-    return game.evidence  # type: ignore[attr-defined]
+    return game._evidence  # type: ignore[attr-defined]
 
 
 def portfolio_bets(game: Game) -> Matrix:

@@ -320,7 +320,7 @@ class Unfloored(StudentMixture):
 
 
 def board_of(game: EliminationGame) -> list[bytes]:
-    return [part.tobytes() for part in game.evidence.board]
+    return [part.tobytes() for part in game._evidence.board]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -29,7 +29,7 @@ def start(n_arms: int, comparison: SymmetricBetting | None = None, delta: float 
 
 
 def evidence_of(game: Game) -> SymmetricEvidence:
-    evidence: SymmetricEvidence = game.evidence  # type: ignore[attr-defined]
+    evidence: SymmetricEvidence = game._evidence  # type: ignore[attr-defined]
     return evidence
 
 
@@ -202,7 +202,7 @@ def test_without_waiting_for_ten_values_the_student_part_errs_on_signs() -> None
     for seed in range(GAMES):
         game = PairwiseBAI(DELTA, comparison=StudentMixture(min_rounds=2)).start(50)
         game.play(signs(np.random.default_rng([seed, 50]), ROUNDS, 50))
-        wrong += bool(game.evidence.board.beaten_round[0] > 0)  # type: ignore[attr-defined]
+        wrong += bool(game._evidence.board.beaten_round[0] > 0)  # type: ignore[attr-defined]
     assert contradicts(wrong, GAMES, DELTA, CELLS)
     assert not contradicts(errors(signs, 50, SymmetricBetting(student=0.9, min_rounds=2)), GAMES, DELTA, CELLS)
 

@@ -120,8 +120,8 @@ def test_without_a_reserve_nothing_wakes() -> None:
     rows = np.random.default_rng(0).integers(0, 2, (3000, 3)).astype(np.float64)
     game = PairwiseBAI(1e-9, comparison=replace(SOON, reserve=0.0)).start(3)
     game.play(rows)
-    assert game.evidence.pairs.better.bets.tolist() == [0.9, 0.5]  # type: ignore[attr-defined]
-    assert not game.evidence.pairs.better.asleep.any()  # type: ignore[attr-defined]
+    assert game._evidence.pairs.better.bets.tolist() == [0.9, 0.5]  # type: ignore[attr-defined]
+    assert not game._evidence.pairs.better.asleep.any()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("algorithm", [PairwiseBAI(1e-6, comparison=SOON, epsilon=0.2), ConvexBAI(1e-6)])
@@ -134,7 +134,7 @@ def test_the_blocks_of_rows_do_not_matter(algorithm: PairwiseBAI | ConvexBAI) ->
     for row in rows[: whole.n_rounds]:
         single.play(row[None, :])
     assert outcome(whole) == outcome(single)
-    one, other = (game.evidence.pairs.better for game in (whole, single))  # type: ignore[attr-defined]
+    one, other = (game._evidence.pairs.better for game in (whole, single))  # type: ignore[attr-defined]
     assert one.bets.size > 4
     np.testing.assert_array_equal(one.total, other.total)
 
@@ -217,16 +217,16 @@ def played_in_blocks(algorithm: Algorithm, rows: Any, block: int) -> Elimination
 
 
 def wealths_of(game: EliminationGame) -> list[Any]:
-    assert isinstance(game.evidence, WealthEvidence)
-    pairs, near = game.evidence.pairs, game.evidence.near
+    assert isinstance(game._evidence, WealthEvidence)
+    pairs, near = game._evidence.pairs, game._evidence.near
     return [*([] if pairs is None else [pairs.better]), *([] if near is None else [near])]
 
 
 def bytes_of(game: EliminationGame) -> int:
     """The memory of what a game keeps of pairs of arms."""
-    assert isinstance(game.evidence, WealthEvidence)
-    pairs, portfolio = game.evidence.pairs, getattr(game.evidence, "portfolio", [])
-    parts = (game.evidence.board, *wealths_of(game), [] if pairs is None else [pairs.sums], portfolio)
+    assert isinstance(game._evidence, WealthEvidence)
+    pairs, portfolio = game._evidence.pairs, getattr(game._evidence, "portfolio", [])
+    parts = (game._evidence.board, *wealths_of(game), [] if pairs is None else [pairs.sums], portfolio)
     return sum(array.nbytes for part in parts for array in part)
 
 
@@ -298,8 +298,8 @@ def test_the_memory_of_a_game_is_known_before_it_is_taken(
 
 
 def history_of(game: EliminationGame) -> Any:
-    assert isinstance(game.evidence, WealthEvidence)
-    return game.evidence.history
+    assert isinstance(game._evidence, WealthEvidence)
+    return game._evidence.history
 
 
 def test_evidence_keeps_the_rewards_of_arms_that_were_queried() -> None:
@@ -350,7 +350,7 @@ def test_the_smallest_bound_is_found_without_most_of_the_others(
     for arm in range(12):
         others = [other for other in range(12) if other != arm]
         slow = min(game.lead_bound(arm, b) for b in others)  # type: ignore[type-var]
-        assert game.evidence.smallest_lead_bound(arm, others) == pytest.approx(slow, rel=0, abs=1e-11)
+        assert game._evidence.smallest_lead_bound(arm, others) == pytest.approx(slow, rel=0, abs=1e-11)
     found: list[float] = []
 
     def noted(*given: Any, **options: Any) -> float:

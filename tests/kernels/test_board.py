@@ -105,7 +105,7 @@ def played(rows: Floats, first_look: int = NEVER, keep: float = 1.0, block: int 
 
 def board_squares(game: Game) -> Floats:
     """The board's sums of squares by arm, with those of the arms themselves on the diagonal."""
-    board = game.evidence.board  # type: ignore[attr-defined]
+    board = game._evidence.board  # type: ignore[attr-defined]
     lower = np.tril(board.squares, k=-1)
     by_place = lower + lower.T + np.diag(board.sum_squares)
     by_arm = np.empty(by_place.shape)

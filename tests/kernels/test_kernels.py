@@ -286,7 +286,7 @@ def test_a_portfolio_loses_no_more_than_the_cap_in_a_round(pool: int) -> None:
     steps[20:] = -1.0
     rows = np.column_stack([np.where(steps < 0, 1.0, 0.0), np.where(steps < 0, 0.0, 0.01)])
     game = ConvexBAI(0.05, comparison=Portfolio(pool=pool)).start(2)
-    evidence = game.evidence  # type: ignore[attr-defined]
+    evidence = game._evidence  # type: ignore[attr-defined]
     game.play(rows[:21])
     before, bet = evidence.portfolio.log_wealth[0], evidence.portfolio.bets[0, 1]
     null_mean = 0.8 / (pool - 21)  # of the rounds that are left, if the mean over the pool is at most 0
@@ -300,8 +300,8 @@ def test_an_arm_that_fails_stays_among_the_leaders_until_its_round_is_over(zone:
     rows = np.tile([0.2, 0.4, 0.9], (3, 1))
     game = PairwiseBAI(0.05, comparison=LeaderBetting(pairs=0), indifference_zone=zone).start(3)
     assert isinstance(game, EliminationGame)
-    assert isinstance(game.evidence, LeaderEvidence)
-    leaders = game.evidence.leaders
+    assert isinstance(game._evidence, LeaderEvidence)
+    leaders = game._evidence.leaders
     game.play(rows[:2])
     assert leaders.arms.tolist() == [2, 1, 0]
     game.disqualify(2)

@@ -69,6 +69,16 @@ class ChernoffIntervals:
         return slope, np.zeros_like(slope)
 
 
+class IntervalEvidence(BoundaryEvidence):
+    """Moments of each arm, judged by intervals: an arm is beaten where its own lies below another."""
+
+    def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
+        (variances,), board = self._own, self.board
+        learned = board.sum_squares[:m] / (t - 1)
+        sds = np.sqrt(variances[board.arms[:m]] if variances.size else learned)
+        return slope * (sds + sds[:, None]) + 2.0 * offset
+
+
 @dataclass(frozen=True, repr=False)
 class HoeffdingRace:
     """Successive elimination with Chernoff intervals and known variances (Section 7 of the paper).
@@ -106,7 +116,7 @@ class HoeffdingRace:
         from bestarm.kernels.boundaries import race_intervals
 
         variances = variance_vector(self.variances, n_arms)
-        evidence = BoundaryEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, variances)
+        evidence = IntervalEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, variances)
         return EliminationGame(evidence, None, Guarantee(self.delta, KNOWN_VARIANCES))
 
 
@@ -184,7 +194,7 @@ class VarianceRace:
 
         check_n_arms(n_arms)
         intervals = GaussianIntervals() if self.rewards == "gaussian" else BernsteinIntervals()
-        evidence = BoundaryEvidence(n_arms, intervals, self.delta, race_intervals, np.empty(0))
+        evidence = IntervalEvidence(n_arms, intervals, self.delta, race_intervals, np.empty(0))
         promise = Guarantee(self.delta, intervals.assumption, nearly_gaussian=intervals.bounds is None)
         return EliminationGame(evidence, intervals.bounds, promise)
 
@@ -324,6 +334,13 @@ class TriangularRegion:
         return slope, np.full_like(slope, -d / 2.0)
 
 
+class RegionEvidence(BoundaryEvidence):
+    """Moments of all differences, judged by KN's region."""
+
+    def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
+        return np.maximum(slope * self._squares(m) + offset, 0.0)
+
+
 @dataclass(frozen=True, repr=False)
 class KimNelson:
     """The KN procedure: fully sequential selection with an indifference zone, adapted to common random numbers.
@@ -380,6 +397,6 @@ class KimNelson:
             raise ValueError(f"delta must be below (K - 1) / 2 = {(n_arms - 1) / 2} for KN, got {self.delta!r}")
         region = TriangularRegion(self.indifference_zone, self.min_rounds)
         rule = PairRule(keep=1.0, zone=0.0, epsilon=0.0, linear=True, learn_until=self.min_rounds)
-        evidence = BoundaryEvidence(n_arms, region, self.delta, race_pairs, rule)
+        evidence = RegionEvidence(n_arms, region, self.delta, race_pairs, rule)
         promise = Guarantee(self.delta, GAUSSIAN, indifference_zone=self.indifference_zone, nearly_gaussian=True)
         return EliminationGame(evidence, None, promise)

@@ -41,7 +41,7 @@ class EliminationGame(Game):
         super().__init__(n_arms, bounds, guarantee, check)
         if max_queries is not None and max_queries < n_arms:
             raise ValueError(f"max_queries must allow for one round of all {n_arms} arms, got {max_queries}")
-        self.evidence = evidence
+        self._evidence = evidence
         self._board = evidence.board
         for name, limit in (("max_rounds", max_rounds), ("max_queries", max_queries)):
             if limit is not None:
@@ -97,7 +97,7 @@ class EliminationGame(Game):
     @property
     def best(self) -> int:
         """The candidate that leads so far, by its mean or as the evidence has it: the answer, once it is decided."""
-        leader = self.evidence.leader(self.candidates) if self.n_rounds else None
+        leader = self._evidence.leader(self.candidates) if self.n_rounds else None
         return super().best if leader is None else leader
 
     @property
@@ -120,35 +120,42 @@ class EliminationGame(Game):
             round=int(board.beaten_round[arm]),
             by=int(board.beaten_by[arm]),
             margin=float(board.margin[arm]),
-            weights=self.evidence.weights(arm),
+            weights=self._evidence.weights(arm),
         )
 
     @property
     def diagnostics(self) -> dict[str, int]:
         """Counts of the work behind the game."""
-        return self.evidence.diagnostics()
+        return self._evidence.diagnostics()
+
+    def evidence(self) -> Array:
+        """By arm: the evidence that it is not the best, as a share of what puts an arm out: `Game.evidence`."""
+        shares = np.where(self._board.beaten_round > 0, 1.0, np.nan)
+        standing = list(self.candidates)
+        shares[standing] = np.minimum(self._evidence.shares()[standing], np.nextafter(1.0, 0.0))
+        return shares
 
     def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
         """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept."""
-        return self.evidence.lead_bound(check_arm(a, self.n_arms), check_arm(b, self.n_arms), simultaneous)
+        return self._evidence.lead_bound(check_arm(a, self.n_arms), check_arm(b, self.n_arms), simultaneous)
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float | None:
         """A lower bound for the lead of arm a over the best arm, if that is one of the others; None if not known."""
-        return self.evidence.smallest_lead_bound(a, others)
+        return self._evidence.smallest_lead_bound(a, others)
 
     def rest(self) -> None:
         """Give back what only further rounds would need: none is played from here on."""
-        self.evidence.rest()
+        self._evidence.rest()
 
     def lead_seen(self, a: int, b: int) -> float:
         """By how much arm a is ahead of arm b on the rounds that both shared."""
-        seen = self.evidence.lead(check_arm(a, self.n_arms), check_arm(b, self.n_arms))
+        seen = self._evidence.lead(check_arm(a, self.n_arms), check_arm(b, self.n_arms))
         return super().lead_seen(a, b) if seen is None else seen
 
     @property
     def no_disqualification(self) -> str | None:
         """Why an arm cannot be taken out of the game; None where it can."""
-        return self.evidence.no_disqualification
+        return self._evidence.no_disqualification
 
     def withdraw(self, arm: int) -> None:
         """Query an arm no more, though it may still be the best: what is known about it is kept.
@@ -169,7 +176,7 @@ class EliminationGame(Game):
 
         self._board.last_round[arms] = self.n_rounds
         withdraw_arms(self._board, self.n_rounds)
-        self.evidence.arms_withdrawn = True
+        self._evidence.arms_withdrawn = True
         self._read_progress()
         self._asked = None
 
@@ -180,13 +187,13 @@ class EliminationGame(Game):
         if self._n_queried == 0:
             return 0  # all candidates were withdrawn: there is nothing to be learned
         try:
-            return self.evidence.play(rows)
+            return self._evidence.play(rows)
         finally:  # a boundary may raise on the way
             self._read_progress()
 
     def take_out(self, arm: int) -> None:
         """Query an arm no more, and let nobody be beaten by it."""
-        self.evidence.discard_evidence(arm)
+        self._evidence.discard_evidence(arm)
         board = self._board
         place = int(np.flatnonzero(board.arms == arm)[0])
         if not board.is_out[place]:

@@ -295,6 +295,15 @@ class Game:
         """Why an arm cannot be taken out of the game; None where it can."""
         return "this game cannot do without an arm that it has asked for: use an elimination algorithm"
 
+    def evidence(self) -> Array | None:
+        """By arm: the evidence that it is not the best, as a share of what puts an arm out; None if it is not known.
+
+        It is 1 for arms that were beaten and less than 1 for candidates; NaN for arms that were disqualified. With bets
+        it is wealth over threshold, which begins at delta. Rules on moments have no wealth: an arm whose deficit is a
+        share ``r`` of the boundary has ``delta ** (1 - r**2)``, as likelihood ratios grow with the square of a deficit.
+        """
+        return None
+
     def lead_bound(self, a: int, b: int, simultaneous: bool = False) -> float | None:
         """A lower confidence bound for ``mu_a - mu_b``, or None where no statistics of differences are kept.
 

@@ -175,6 +175,9 @@ class PortfolioEvidence(WealthEvidence):
     def _chosen(self) -> tuple[None, PortfolioState]:
         return None, self.portfolio
 
+    def _wealth_on_chosen(self) -> Array:
+        return self.portfolio.wealth
+
 
 @dataclass(frozen=True, repr=False)
 class Wins:

@@ -96,6 +96,34 @@ class BoundaryEvidence(Evidence):
         return used
 
 
+    def shares(self) -> Array:
+        """By arm: how far an arm is on its way to the boundary, as `Game.evidence` says it."""
+        board, m, t = self.board, self.board.n_queried, self.board.n_rounds
+        ratios = np.zeros(board.arms.size)
+        if t >= 2:
+            slopes, offsets = thresholds_after(self._boundary, board.arms.size, self._delta, t - 1)
+            if np.isfinite(slopes[0]):
+                leads = board.means[:m] - board.means[:m, None]  # row a, column b: of the arm at b over that at a
+                reached = _share_of(leads, self._radii(m, t, slopes[0], offsets[0]))
+                ratios[board.arms[:m]] = reached.max(axis=1)
+        return self._delta ** (1.0 - ratios**2)
+
+    def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
+        """How far ahead of one another two queried arms must be, by their places."""
+        return slope * np.sqrt(self._squares(m) / (t - 1)) + offset
+
+    def _squares(self, m: int) -> Array:
+        """Centred sums of squares of the differences of queried arms, by two places."""
+        below = np.tril(self.board.squares[:m, :m], -1)
+        return below + below.T
+
+
+def _share_of(leads: Array, radii: Array) -> Array:
+    """Leads as shares of what they must exceed, from 0 to 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(leads > 0.0, np.where(radii > leads, leads / radii, 1.0), 0.0)
+
+
 class PairBoundaryEvidence(BoundaryEvidence):
     """Moments of all differences, judged by the boundary of a comparison of pairs."""
 
@@ -105,6 +133,10 @@ class PairBoundaryEvidence(BoundaryEvidence):
         rule = PairRule(float(goal.keep), float(goal.indifference_zone), float(goal.epsilon))
         super().__init__(n_arms, boundary, goal.delta, race_pairs, rule)
         self._floor = boundary.floor
+        self._zone = rule.zone
+
+    def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
+        return super()._radii(m, t, slope, offset - self._zone)
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used.

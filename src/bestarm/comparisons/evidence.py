@@ -115,6 +115,10 @@ class Evidence(ABC):
         known = [bound for bound in bounds if bound is not None]
         return min(known, default=np.inf) if len(known) == len(bounds) else None
 
+    @abstractmethod
+    def shares(self) -> Array:
+        """By arm: the evidence that a candidate is not the best, as a share of what puts it out: `Game.evidence`."""
+
     def weights(self, arm: int) -> dict[int, float] | None:
         """The weights of the combination that beat an arm, where combinations are compared."""
         return None

@@ -130,6 +130,9 @@ class LeaderEvidence(WealthEvidence):
         self.log = with_room(self.log)
         return LeaderBets(self.leaders, self.log), None
 
+    def _wealth_on_chosen(self) -> Array:
+        return self.leaders.total
+
     def _paused(self) -> bool:
         """Whether the leaders were renewed after the last round, however the rounds are told."""
         n_entries = self.log.n_entries[0]

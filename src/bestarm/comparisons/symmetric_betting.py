@@ -70,6 +70,11 @@ class SymmetricEvidence(PairBoundaryEvidence):
             renew_rivals(board.n_rounds, board, rivals, self.rule.zone)
             schedule.next_renewal = min(planned, schedule.next_renewal)
 
+    def shares(self) -> Array:
+        """By arm: the evidence that it is not the best, by the bets or by the boundary, whichever says more."""
+        by_bets = self.rivals.total / self.rule.threshold
+        return by_bets if self._delta == 0.0 else np.maximum(by_bets, super().shares())
+
     def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:  # type: ignore[override]
         """A lower confidence bound for ``mu_a - mu_b`` by the boundary of the Student mixture; None without it.
 

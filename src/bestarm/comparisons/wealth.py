@@ -298,6 +298,27 @@ class WealthEvidence(Evidence):
             self._next_to_wake = self._delayed_bet(n_awake)
         return self._next_to_wake.round - next_round
 
+    def shares(self) -> Array:
+        """By arm: the wealth of the bets against a queried candidate, as a share of the threshold."""
+        board, wealth = self.board, self.rule.chosen * self._wealth_on_chosen()
+        queried = slice(board.n_queried)
+        for arm in board.arms[queried][~board.is_out[queried]].tolist():
+            wealth[arm] += self._wealth_on_pairs(arm)
+        return wealth / self.rule.threshold
+
+    def _wealth_on_pairs(self, arm: int) -> float:
+        """The wealth of the bets on pairs against an arm; with a zone those count that are on arms ahead of it."""
+        if self.pairs is None:
+            return 0.0
+        wealth, ahead = self.pairs.better, self.pairs.sums[arm]
+        others = np.arange(ahead.size)
+        counts = (ahead > 0.0) | ((ahead == 0.0) & (others < arm)) if self.rule.zone else others != arm
+        return float(wealth.total[wealth.row_of[arm], : ahead.size][counts].sum())
+
+    def _wealth_on_chosen(self) -> Array:
+        """By arm: the wealth of the bets on chosen opponents that a subclass has beside those on pairs."""
+        return np.zeros(self.board.arms.size)
+
     def leader(self, candidates: Sequence[int]) -> int | None:
         """In wins: the candidate whose smallest lead over another one is largest, the first of them."""
         if self.criterion == "mean" or self.pairs is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
 from bestarm.comparisons.evidence import items_assumption
+from bestarm.result.numbers import lead_format
 from bestarm.result.outcome import Breakdown, FailureCount
 from bestarm.result.population import widest_lead
 from bestarm.text import join_arm_names, join_words, name_of, short, with_noun
@@ -39,13 +40,18 @@ WINS = (
 
 def explanation(result: "RaceResult[Any]") -> str:
     """Everything that can be said about a result, in paragraphs under headings."""
+    return "\n\n".join("\n".join([heading.upper(), *said]) for heading, said in explained(result).items())
+
+
+def explained(result: "RaceResult[Any]") -> dict[str, list[str]]:
+    """Everything that can be said about a result: sentences, by the question that they answer."""
     parts = {
         "What is said": [*said_in_full(result), *_like_these(result)],
         "What weakens it": [*_breakdown(result), *_unseen(result), *doubts(result)],
         "What it means and assumes": guarantee(result),
         "How the race went": course(result),
     }
-    return "\n\n".join("\n".join([heading.upper(), *said]) for heading, said in parts.items() if said)
+    return {heading: said for heading, said in parts.items() if said}
 
 
 def said_in_full(result: "RaceResult[Any]") -> list[str]:
@@ -96,7 +102,7 @@ def _answer(result: "RaceResult[Any]") -> str:
 
 
 def _within_epsilon(result: "RaceResult[Any]") -> str:
-    best, epsilon = name_of(result.best), _amount(result, result.guarantee.epsilon * result.unit)
+    best, epsilon = name_of(result.best), lead_format(result).exactly(result.guarantee.epsilon * result.unit)
     where, sure = whose_best(result) + _where(result), _sure(result)
     if result.guarantee.criterion == "mean":
         return f"{best} is within {epsilon} of the best{where}{sure}."
@@ -116,18 +122,8 @@ def _over_all_items(result: "RaceResult[Any]") -> str:
 
 
 def _at_most(result: "RaceResult[Any]", bound: float) -> str | None:
-    """An upper bound for a lead, rounded up; None where it says nothing, because no lead can be larger."""
-    if not bound < widest_lead(result.bounds, result.guarantee):
-        return None
-    step = 10.0 ** (math.floor(math.log10(bound)) - 2) if bound > 0.0 else 1.0
-    return _amount(result, math.ceil(bound / step * (1.0 - 1e-12)) * step)
-
-
-def _amount(result: "RaceResult[Any]", value: float) -> str:
-    """A lead in its unit: that of scores, or a share of items."""
-    if result.guarantee.criterion == "mean":
-        return f"{value:.3g}"
-    return f"{100 * value:.3g}% of the {unit_of_rounds(result)} (won minus lost)"
+    """An upper bound for a lead, as the verdict says it; None where no lead can be larger."""
+    return lead_format(result).at_most(bound) if bound < widest_lead(result.bounds, result.guarantee) else None
 
 
 def _counted_items(result: "RaceResult[Any]") -> str:
@@ -407,14 +403,13 @@ def _timeouts(result: "RaceResult[Any]") -> list[str]:
 
 
 def failure_sentences(result: "RaceResult[Any]") -> list[str]:
-    """How many evaluations failed, and what followed; time-outs are part of the verdict."""
-    failed = [count for count in result.failures if count.retried or count.worst or count.disqualified]
-    total = sum(count.retried + count.worst + count.disqualified for count in failed)
+    """How many evaluations failed and were tried again or count as the worst score; who was disqualified is a doubt."""
+    failed = [count for count in result.failures if count.retried or count.worst]
+    total = sum(count.retried + count.worst for count in failed)
     said = [f"{name_of(count.arm)} ({_what_followed(count)})" for count in failed]
     return [f"{with_noun(total, 'evaluation')} failed: {join_words(said)}."] if failed else []
 
 
 def _what_followed(count: FailureCount[Any]) -> str:
     said = [f"{count.retried:,} retried"] if count.retried else []
-    said += [f"{count.worst:,} counted as worst"] if count.worst else []
-    return ", ".join([*said, *(["disqualified"] if count.disqualified else [])])
+    return ", ".join([*said, *([f"{count.worst:,} counted as worst"] if count.worst else [])])

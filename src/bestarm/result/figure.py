@@ -1,133 +1,195 @@
-"""A race as a picture: who left when, beaten by whom, and the leader's lead over the rounds."""
+"""A result as pictures: the evidence against each arm as it grew, and how far each arm is behind the leader.
 
+Imported only where a picture is wanted: Matplotlib takes a while to load.
+"""
+
+import io
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from bestarm.algorithms import Game
-from bestarm.text import name_of, shortened, with_noun
+from bestarm.result.history import EvidenceHistory
+from bestarm.result.numbers import lead_format
+from bestarm.result.outcome import ArmRecord
+from bestarm.text import distinct_names, with_noun
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from bestarm.result.result import RaceResult
 
-
-POINTS = 60  # rounds at which the lead is worked out
-MOST_ARMS = 40  # lines that a picture holds
-BEST, OUT, FAILED = "#1f5fa8", "#9aa3ad", "#b3402f"
-
-
-@dataclass(frozen=True)
-class LeadHistory:
-    """The lead of the final leader over its closest rival then in the race, with its interval, in some rounds.
-
-    Each side of an interval has the level of one elimination (`Game.lead`); NaN where the algorithm cannot say.
-    """
-
-    rounds: NDArray[np.int64]
-    lead: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+INK, SOFT, GREY, PAPER = "#1d2530", "#5c6670", "#b9c0c8", "#ffffff"
+# Okabe and Ito's colours, which colour-blind readers tell apart; the leader has the first.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+LOWEST = 0.1  # evidence below it is drawn there: it says that an arm is good
+EARLY = 0.15  # of all rounds: if the first arm left sooner, rounds are on a logarithmic axis
+MOST_DOTS = 30  # arms in the picture of differences
+LETTERS_PER_INCH = 2.7  # of a name beside a picture
 
 
-def lead_history(result: "RaceResult[Any]") -> LeadHistory:
-    """Play the race again from its scores and look at the lead on the way."""
-    game, best = result.new_game(), result.order[0]
-    points = []
-    gone = {failure.arm: failure.round for failure in result.outcome.failures}
-    for t in sorted({int(t) for t in np.geomspace(1, max(1, result.n_rounds), POINTS)}):
-        result.play(game, t - 1)
-        rivals = [arm for arm in game.candidates if arm != best and gone.get(arm, t + 1) > t]
-        if game.finished or not rivals:
-            break
-        result.play(game, t)
-        rival = min(rivals, key=lambda arm: game.lead_seen(best, arm))
-        points.append((game.n_rounds, game.lead_seen(best, rival), *_interval(game, best, rival)))
-    columns = np.array(points, dtype=np.float64).reshape(-1, 4).T
-    columns[1:] *= result.unit
-    return LeadHistory(columns[0].astype(np.int64), *columns[1:])
+class Picture(Figure):
+    """A figure that shows itself in a notebook, whatever backend is active there."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
 
 
-def _interval(game: Game, best: int, rival: int) -> tuple[float, float]:
-    lead = game.lead(best, rival)
-    return (math.nan, math.nan) if lead is None else (lead.low, lead.high)
-
-
-def race_figure(result: "RaceResult[Any]") -> "Figure":
-    """Two panels: a line for each arm up to the round in which it left, and the lead."""
-    from matplotlib.figure import Figure
-
-    shown = min(len(result.arms), MOST_ARMS)
-    figure = Figure(figsize=(9.0, 2.9 + 0.3 * shown), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[0.6 + 0.3 * shown, 2.3])
-    draw_departures(above, result)
-    draw_lead(below, result)
-    below.set_xlabel("round")
+def race_figure(result: "RaceResult[Any]", width: float = 9.0) -> Picture:
+    """The evidence against each arm; where the race is undecided or the table complete, also the differences."""
+    history = result.evidence_history
+    dots = history is None or not result.answered or result.complete
+    n_dots = min(len(result.arms), MOST_DOTS)
+    heights = [4.4] * (history is not None) + [0.9 + 0.24 * n_dots] * dots
+    figure = Picture(figsize=(width, sum(heights)), layout="constrained", facecolor=PAPER)
+    panels = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
+    if history is not None:
+        draw_evidence(panels[0], result, history, width)
+    if dots:
+        draw_differences(panels[-1], result, width)
     return figure
 
 
-def draw_departures(panel: "Axes", result: "RaceResult[Any]") -> None:
-    """One line per arm, the leader on top, with who beat it at its end."""
-    records = result.records[:MOST_ARMS]
-    end = max(1, result.n_rounds)
-    for k, record in enumerate(records):
-        gone, first = record.left_in_round is not None, k == 0
-        colour = BEST if first else FAILED if record.failure else OUT if gone else "#4d5661"
-        last = end if record.left_in_round is None else record.left_in_round
-        panel.hlines(k, 0, last, colors=colour, linewidth=4 if first else 2.5)
-        if gone:
-            panel.plot(last, k, marker="x" if record.failure else "|", color=colour, markersize=9)
-            note = "failed" if record.failure else f"beaten by {shortened(name_of(record.beaten_by))}"
-            early = last < 0.6 * end
+def draw_evidence(panel: Axes, result: "RaceResult[Any]", history: EvidenceHistory, width: float) -> None:
+    """One curve for each arm, up to the line at which it is out; the last ones in colour, with their names."""
+    delta, last = result.delta, int(history.rounds[-1])
+    out_at = 1.0 / delta
+    coloured = _coloured(result)
+    evidence = np.clip(history.shares / delta, LOWEST, out_at)
+    for arm in reversed(result.order):
+        curve = evidence[:, arm]
+        known = np.isfinite(curve)
+        if not known.any():
+            continue
+        first = arm == result.outcome.leader
+        style = {"color": coloured.get(arm, GREY), "linewidth": 2.4 if first else 1.5 if arm in coloured else 0.8}
+        panel.plot(history.rounds[known], curve[known], zorder=4 if first else 3 if arm in coloured else 2, **style)
+        if curve[known][-1] >= out_at:
+            panel.plot(history.rounds[known][-1], out_at, "o", markersize=4, color=style["color"], zorder=5)
+    panel.axhline(out_at, color=INK, linewidth=0.9)
+    early = min((out.round for out in result.outcome.eliminations), default=last) < EARLY * last
+    panel.set_xscale("log" if early and last > 20 else "linear")
+    panel.set_xlim(1 if early and last > 20 else 0, last)
+    panel.set_yscale("log")
+    panel.set_ylim(LOWEST, out_at)
+    _name_curves(panel, result, history, evidence, coloured, width)
+    _label_axes(panel, result, out_at)
+
+
+def _coloured(result: "RaceResult[Any]") -> dict[int, str]:
+    """The arms in colour: the leader, other candidates, and those that left last."""
+    left = sorted(result.outcome.eliminations, key=lambda out: -out.round)
+    order = [*result.outcome.candidates, *(out.arm for out in left if out.arm not in result.outcome.candidates)]
+    leader = [arm for arm in order if arm == result.outcome.leader]
+    others = [arm for arm in order if arm != result.outcome.leader]
+    return dict(zip([*leader, *others], COLOURS, strict=False))
+
+
+def _name_curves(
+    panel: Axes,
+    result: "RaceResult[Any]",
+    history: EvidenceHistory,
+    evidence: "np.ndarray[Any, Any]",
+    coloured: dict[int, str],
+    width: float,
+) -> None:
+    """Names of the coloured curves: above the line where an arm left, at the right end where it stayed."""
+    names = dict(zip(coloured, distinct_names([result.arms[arm] for arm in coloured], _letters(width)), strict=True))
+    left, right = [], []
+    for arm in coloured:
+        known = np.flatnonzero(np.isfinite(evidence[:, arm]))
+        if known.size:
+            place = float(history.rounds[known[-1]]), float(evidence[known[-1], arm])
+            (left if history.shares[known[-1], arm] >= 1.0 else right).append((*place, arm))
+    room = -math.inf
+    for x, y, arm in sorted(left):
+        at = float(panel.transData.transform((x, y))[0]) * width / 9.0
+        if at - room >= 12.0:  # points between names, so that they can be read
             panel.annotate(
-                note,
-                (last, k),
-                xytext=(7, 0) if early else (-7, 6),
-                textcoords="offset points",
-                ha="left" if early else "right",
-                va="center",
-                fontsize=7.5,
-                color="#4d5661",
-                parse_math=False,
-            )
-    panel.set_yticks(range(len(records)), [shortened(name_of(record.arm)) for record in records], parse_math=False)
+                names[arm], (x, y), xytext=(0, 5), textcoords="offset points", rotation=35, ha="left", va="bottom",
+                fontsize=8, color=coloured[arm], parse_math=False, annotation_clip=False,
+            )  # fmt: skip
+            room = at
+    lowest = math.inf
+    for x, y, arm in sorted(right, key=lambda end: -end[1]):
+        height = min(math.log10(y / LOWEST) / math.log10(1.0 / result.delta / LOWEST), lowest - 0.055)
+        panel.annotate(
+            names[arm], (1.0, height), xycoords="axes fraction", xytext=(5, 0), textcoords="offset points",
+            va="center", fontsize=8.5, color=coloured[arm], parse_math=False, annotation_clip=False,
+            weight="bold" if arm == result.outcome.leader else "normal",
+        )  # fmt: skip
+        lowest = height
+
+
+def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float) -> None:
+    unit = "items" if result.settings.group_sizes is None else "groups"
+    panel.set_xlabel("rounds" if result.settings.items == "drawn" else unit, color=SOFT)
+    panel.set_ylabel("evidence against being the best", color=SOFT)
+    panel.yaxis.set_major_locator(LogLocator(numticks=8))
+    panel.yaxis.set_minor_locator(NullLocator())
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    note = f"out at {out_at:,.4g} to 1"
+    panel.annotate(
+        note, (0, 1), xycoords="axes fraction", xytext=(3, -4), textcoords="offset points", va="top", fontsize=8,
+        color=INK,
+    )  # fmt: skip
+    _soften(panel)
+
+
+def draw_differences(panel: Axes, result: "RaceResult[Any]", width: float) -> None:
+    """One dot for each arm: how far it is behind the leader on shared items, with one standard error."""
+    records, form = result.records[:MOST_DOTS], lead_format(result)
+    for k, record in enumerate(records):
+        colour = _status_colour(record)
+        error = result.standard_error(record.arm) if k else 0.0
+        panel.hlines(k, (record.behind - error) / form.size, (record.behind + error) / form.size, color=colour, linewidth=1.2)
+        panel.plot(record.behind / form.size, k, "o", markersize=5, color=colour)
+    panel.axvline(0.0, color=COLOURS[0], linewidth=0.8)
+    names = distinct_names([record.arm for record in records], _letters(width))
+    panel.set_yticks(range(len(records)), names, parse_math=False)
     panel.set_ylim(len(records) - 0.4, -0.6)
-    panel.set_xlim(0, end * 1.02)
-    left_out = len(result.arms) - len(records)
-    panel.set_title(
-        "who left when" + (f" ({with_noun(left_out, 'more arm')} not shown)" if left_out else ""),
-        loc="left",
-        fontsize=10,
+    panel.invert_xaxis()
+    more = len(result.arms) - len(records)
+    unit = f", {form.unit}" if form.unit else ""
+    panel.set_xlabel(
+        f"behind the leader{unit} (± 1 standard error)" + (f"; {with_noun(more, 'more arm')} not shown" if more else ""),
+        color=SOFT,
     )
-    panel.spines[["top", "right", "left"]].set_visible(False)
+    _soften(panel)
+    panel.spines["left"].set_visible(False)
     panel.tick_params(left=False)
 
 
-def draw_lead(panel: "Axes", result: "RaceResult[Any]") -> None:
-    """The lead of the leader over its closest rival, with its interval."""
-    history = result.lead_history if result.n_rounds and result.leader is not None else None
-    panel.axhline(0.0, color="#4d5661", linewidth=0.8)
-    if history is not None and history.rounds.size:
-        panel.plot(history.rounds, history.lead, color=BEST, marker="." if history.rounds.size < 10 else None)
-        low, high = history.low, history.high
-        known = np.isfinite(low) & np.isfinite(high)
-        panel.fill_between(history.rounds[known], low[known], high[known], color=BEST, alpha=0.18, linewidth=0)
-        panel.set_ylim(*lead_limits(history))
-        name = shortened(name_of(result.leader))
-        panel.set_title(f"lead of {name} over its closest rival", loc="left", fontsize=10, parse_math=False)
+def _letters(width: float) -> int:
+    return round(LETTERS_PER_INCH * width)
+
+
+def _status_colour(record: ArmRecord[Any]) -> str:
+    if record.status in ("out", "disqualified"):
+        return GREY
+    return COLOURS[1] if record.status == "candidate" else COLOURS[0]
+
+
+def _soften(panel: Axes) -> None:
     panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", linewidth=0.4, alpha=0.6)
+    panel.spines[["left", "bottom"]].set_color(GREY)
+    panel.tick_params(colors=SOFT, labelsize=8, labelcolor=SOFT)
+    panel.set_facecolor("none")
 
 
-def lead_limits(history: LeadHistory) -> tuple[float, float]:
-    """Limits that show the later part: the first intervals are as wide as anything can be."""
-    late = history.rounds >= history.rounds[-1] / 10
-    values = np.concatenate([history.lead[late], history.low[late], history.high[late], [0.0]])
-    values = values[np.isfinite(values)]
-    margin = 0.08 * (np.ptp(values) or 1.0)
-    return float(values.min() - margin), float(values.max() + margin)
+def svg(result: "RaceResult[Any]", width: float) -> str:
+    """The picture for a page: an SVG element whose ink follows the colours of the page."""
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"bestarm {width}"}):
+        race_figure(result, width).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    drawing = text[text.index("<svg") :]
+    for colour, name in ((INK, "ink"), (SOFT, "soft"), (GREY, "out")):
+        drawing = drawing.replace(colour, f"var(--{name})")
+    return drawing

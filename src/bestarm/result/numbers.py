@@ -35,6 +35,10 @@ class Format:
         """A number with its unit, in a sentence."""
         return self._with_unit(self.number(value))
 
+    def exactly(self, value: float) -> str:
+        """A number that somebody gave, with its unit."""
+        return self._with_unit(f"{value / self.size:.12g}")
+
     def at_most(self, bound: float) -> str:
         """An upper bound, rounded up to two digits: it has this form wherever it is shown."""
         value = bound / self.size

@@ -17,7 +17,7 @@ from bestarm.files import write_text
 from bestarm.record.record import ByArm, Record
 from bestarm.record.replay import Outage, replay, reward_transform
 from bestarm.record.settings import RaceSettings, Target, start_game, target_of, unit_of
-from bestarm.result.figure import LeadHistory, lead_history, race_figure
+from bestarm.result.history import EvidenceHistory, evidence_history
 from bestarm.result.outcome import (
     ArmRecord,
     Breakdown,
@@ -29,7 +29,7 @@ from bestarm.result.outcome import (
     failure_counts,
     with_labels,
 )
-from bestarm.result.page import page
+from bestarm.result.page import fragment, page
 from bestarm.result.population import ForPopulation, for_population, widest_lead
 from bestarm.result.shape import Shape
 from bestarm.result.explanation import explanation
@@ -204,9 +204,14 @@ class RaceResult(Generic[Arm]):
         return game
 
     @cached_property
-    def lead_history(self) -> LeadHistory:
-        """The leader's lead over its closest rival in some of the rounds, by a replay that looks on the way."""
-        return lead_history(self)
+    def evidence_history(self) -> EvidenceHistory | None:
+        """The evidence against each arm in some of the rounds, by a replay; None where the algorithm has none."""
+        return evidence_history(self)
+
+    def standard_error(self, arm: Arm) -> float:
+        """The standard error of how far an arm is behind the leader, on the items that both share."""
+        _, scores, of_leader = self.by_arm.shared(self._number(arm), self._leader)
+        return float(np.std(scores - of_leader, ddof=1) / math.sqrt(scores.size)) if scores.size > 1 else math.nan
 
     @cached_property
     def regret_bound(self) -> float:
@@ -361,6 +366,10 @@ class RaceResult(Generic[Arm]):
     def __str__(self) -> str:
         return text_form(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: verdict, table and picture."""
+        return fragment(self)
+
     def table(self) -> str:
         """The table with all arms; the text form of a result has the first ones."""
         return "\n".join(table_lines(self, every=True))
@@ -389,7 +398,12 @@ class RaceResult(Generic[Arm]):
         return text
 
     def plot(self) -> "Figure":
-        """Which arm left when and which arm beat it, and the leader's lead over the rounds, as a matplotlib figure."""
+        """The evidence against each arm as it grew, and where that is open how far arms are behind, by Matplotlib.
+
+        In a notebook the figure shows itself.
+        """
+        from bestarm.result.figure import race_figure
+
         return race_figure(self)
 
     def to_html(self, path: str | Path) -> None:

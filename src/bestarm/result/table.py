@@ -12,7 +12,7 @@ from bestarm.record.settings import FORMAT, jsonable
 from bestarm.result.explanation import failure_sentences
 from bestarm.result.numbers import lead_format, score_format
 from bestarm.result.outcome import ArmRecord
-from bestarm.result.verdict import headline, next_step, second_line, small_print, warning_lines
+from bestarm.result.verdict import headline, next_step, second_line, small_print, warning_lines, why_none
 from bestarm.text import name_of, sanitize, shortened
 
 if TYPE_CHECKING:
@@ -96,8 +96,10 @@ def _rest(records: Sequence[ArmRecord[Any]]) -> str:
 def text_form(result: "RaceResult[Any]", every: bool = False) -> str:
     """The verdict, the table, what weakens or follows from it, and the small print; no colours, at most 80 columns."""
     first = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(result))
-    table = "\n".join(table_lines(result, every)) if result.n_rounds else ""
-    last = [*warning_lines(result), *failure_sentences(result), next_step(result), *small_print(result)]
+    table = "\n".join(table_lines(result, every)) if why_none(result) is None else ""
+    spent, *rests = small_print(result)
+    more = f"{spent} More: result.explain() or --explain."
+    last = [*warning_lines(result), *failure_sentences(result), next_step(result), more, *rests]
     said = "\n".join(textwrap.fill(line, WIDTH) for line in last if line)
     return "\n\n".join(part for part in (first, table, said) if part)
 

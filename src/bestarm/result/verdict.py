@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
 from bestarm.result.explanation import doubts
-from bestarm.result.numbers import lead_format, score_format
+from bestarm.result.numbers import lead_format
 from bestarm.result.outcome import ArmRecord
 from bestarm.result.population import widest_lead
 from bestarm.text import join_arm_names, join_words, name_of, short, with_noun
@@ -27,7 +27,7 @@ ENDED = {
 def headline(result: "RaceResult[Any]") -> str:
     """The answer on one line: who, how sure, of what."""
     if (why := why_none(result)) is not None:
-        return f"NO ANSWER  {why}"
+        return f"NO ANSWER: {why}"
     return f"{_claim(result)}   ({', '.join(_surety(result))})"
 
 
@@ -50,7 +50,7 @@ def why_none(result: "RaceResult[Any]") -> str | None:
         failure = short(result.outage.failure)
         return f"every evaluation of round {result.outage.round:,} failed (the first: {failure})"
     if result.reason is Reason.RUNNING:
-        return "yet: the first round is not complete"
+        return "the first round is not complete yet"
     return f"{ENDED.get(result.reason, 'the race ended')} before the first round was complete"
 
 
@@ -58,14 +58,14 @@ def _claim(result: "RaceResult[Any]") -> str:
     best, candidates = name_of(result.leader), result.candidates
     if not result.answered:
         if len(candidates) <= NAMED:
-            return f"UNDECIDED  {join_arm_names(candidates, 'or')}"
-        return f"{len(candidates):,} OF {len(result.arms):,} MAY BE THE BEST  {best} leads"
+            return f"UNDECIDED: {join_arm_names(candidates, 'or')}"
+        return f"{len(candidates):,} OF {len(result.arms):,} MAY BE THE BEST: {best} leads"
     if result.reason is Reason.WITHIN_EPSILON:
-        epsilon = lead_format(result).at_most(result.guarantee.epsilon * result.unit)
-        return f"BEST OR WITHIN {epsilon} OF IT  {best}"
+        epsilon = lead_format(result).exactly(result.guarantee.epsilon * result.unit)
+        return f"BEST OR WITHIN {epsilon} OF IT: {best}"
     if len(candidates) > 1:
-        return f"{'TIE' if result.guarantee.criterion == 'mean' else 'NO WINNER'}  {join_arm_names(candidates)}"
-    return f"BEST  {best}"
+        return f"{'TIE' if result.guarantee.criterion == 'mean' else 'NO WINNER'}: {join_arm_names(candidates)}"
+    return f"BEST: {best}"
 
 
 def _surety(result: "RaceResult[Any]") -> list[str]:
@@ -98,7 +98,11 @@ def _closest(result: "RaceResult[Any]") -> str:
         if result.guarantee.criterion == "mean":
             return f"They have the same mean over these {result.settings.n_items:,} items."
         return "None of them is better than every other on more items than worse."
-    rivals = [record for record in result.records[1:] if not math.isnan(record.behind)]
+    rivals = [
+        record
+        for record in result.records
+        if record.arm != result.leader and record.status != "disqualified" and not math.isnan(record.behind)
+    ]
     if not rivals:
         return ""
     form, wins = lead_format(result), result.guarantee.criterion == "wins"
@@ -175,7 +179,7 @@ def small_print(result: "RaceResult[Any]") -> list[str]:
     """What it took, and what it rests on."""
     holds = [] if why_none(result) is not None else conditions(result)
     rests = [f"Holds if {join_words(holds)}."] if holds else []
-    return [f"{cost(result)} More: result.explain() or --explain.", *rests]
+    return [cost(result), *rests]
 
 
 def cost(result: "RaceResult[Any]") -> str:
@@ -209,7 +213,7 @@ def conditions(result: "RaceResult[Any]") -> list[str]:
     else:
         return [promise.assumption]
     if promise.indifference_zone:
-        lead = score_format(result).amount(promise.indifference_zone * result.unit)
+        lead = lead_format(result).exactly(promise.indifference_zone * result.unit)
         said.append(f"the best leads by at least {lead}")
     unit = "items" if settings.group_sizes is None else "groups"
     if promise.pool is not None:

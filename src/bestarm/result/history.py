@@ -1,0 +1,47 @@
+"""How the evidence against each arm grew while a race ran, by playing its record again."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestarm.values import Array, Indices
+
+if TYPE_CHECKING:
+    from bestarm.result.result import RaceResult
+
+POINTS = 240  # rounds that are looked at, besides those in which an arm left
+CELLS = 10**6  # of a history at most: fewer rounds where there are many arms
+
+
+@dataclass(frozen=True)
+class EvidenceHistory:
+    """The evidence that each arm is not the best, in some of the rounds.
+
+    ``shares`` has one row per round and one column per arm: `Game.evidence`, 1 where an arm is out in this round, and
+    NaN from there on.
+    """
+
+    rounds: Indices
+    shares: Array
+
+
+def evidence_history(result: "RaceResult[Any]") -> EvidenceHistory | None:
+    """Play the race again and look at the evidence on the way; None where its algorithm has none."""
+    game, n_arms = result.new_game(), len(result.arms)
+    last = result.game.n_rounds  # a complete table has more rounds than its race
+    if last == 0 or game.evidence() is None:
+        return None
+    n_points = max(2, min(POINTS, CELLS // n_arms))
+    exits = [out.round for out in result.outcome.eliminations]
+    rounds = np.unique(np.concatenate([np.rint(np.geomspace(1, last, n_points)).astype(np.int64), exits])).astype(np.int64)
+    shares = np.full((rounds.size, n_arms), np.nan)
+    present = np.ones(n_arms, dtype=np.bool_)
+    for k, t in enumerate(rounds[rounds <= last].tolist()):
+        result.play(game, t)
+        now = game.evidence()
+        if now is None:
+            return None
+        shares[k, present] = now[present]
+        present &= ~(now >= 1.0)
+    return EvidenceHistory(rounds, shares)
