@@ -222,11 +222,17 @@ def distinct_names(arms: Sequence[Any], longest: int = LONGEST_BESIDE) -> list[s
     short_names = [shortened(name, longest) for name in names]
     for text in {text for text in short_names if short_names.count(text) > 1}:
         places = [k for k, other in enumerate(short_names) if other == text]
-        alike = len(os.path.commonprefix([names[k] for k in places]))
+        alike = _letters_alike([names[k] for k in places])
         for k in places:
             tail = names[k][max(0, alike - longest // 3) :]
             short_names[k] = shortened(f"…{tail}" if alike > longest // 3 else tail, longest)
     return short_names
+
+
+def _letters_alike(names: Sequence[str]) -> int:
+    """With how many characters all of these begin alike."""
+    first, last = min(names), max(names)
+    return next((k for k, letter in enumerate(first) if not last.startswith(letter, k)), len(first))
 
 
 def shortened(name: str, longest: int = LONGEST_BESIDE) -> str:

@@ -25,7 +25,6 @@ from bestarm.cli.streams import (
     ended_by_signals,
     remark,
     remarks,
-    results,
     say,
     say_json,
 )

@@ -53,7 +53,11 @@ HELP = {
     "timeout": "Seconds after which a program is killed; with --score time it counts as that long.",
     "workers": "Processes that evaluate in parallel; they end with the race.",
 }
-FLAGS = {"as_json": "--json", "every": "--all", "replace": "--replace/--no-replace"}  # others are named as their parameters
+FLAGS = {
+    "as_json": "--json",
+    "every": "--all",
+    "replace": "--replace/--no-replace",
+}  # others are named as their parameters
 TableBounds = Annotated[
     str | None,
     typer.Option(help="The interval that all scores lie in, as `low,high`. If omitted, the range of the table."),

@@ -95,7 +95,6 @@ class BoundaryEvidence(Evidence):
                 break
         return used
 
-
     def shares(self) -> Array:
         """By arm: how far an arm is on its way to the boundary, as `Game.evidence` says it."""
         board, m, t = self.board, self.board.n_queried, self.board.n_rounds

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
 from bestarm.comparisons.evidence import items_assumption
-from bestarm.result.numbers import lead_format
+from bestarm.result.numbers import bound_text, lead_format
 from bestarm.result.outcome import Breakdown, FailureCount
-from bestarm.result.population import widest_lead
 from bestarm.text import join_arm_names, join_words, name_of, short, with_noun
 
 if TYPE_CHECKING:
@@ -121,11 +120,6 @@ def _over_all_items(result: "RaceResult[Any]") -> str:
     return f"No arm is better than every other more often than worse{everything}: {several} are left."
 
 
-def _at_most(result: "RaceResult[Any]", bound: float) -> str | None:
-    """An upper bound for a lead, as the verdict says it; None where no lead can be larger."""
-    return lead_format(result).at_most(bound) if bound < widest_lead(result.bounds, result.guarantee) else None
-
-
 def _counted_items(result: "RaceResult[Any]") -> str:
     """The items of a list; for wins of groups, these."""
     sizes = result.settings.group_sizes
@@ -163,7 +157,7 @@ def _undecided(result: "RaceResult[Any]") -> str:
     text += (
         f" {_probability(result).capitalize()} the best{_where(result)} is {join_arm_names(result.candidates, 'or')}"
     )
-    if (bound := _at_most(result, result.regret_bound)) is not None:
+    if (bound := bound_text(result, result.regret_bound)) is not None:
         text += f", and it beats {leader} by at most {bound}"
     return f"{text}{gone}{_conditions(result)}.{_over_the_list(result)}"
 
@@ -198,7 +192,7 @@ def _like_these(result: "RaceResult[Any]") -> list[str]:
     if not beyond.candidates:
         return [f"{here} nothing is known: all arms that may be the best could not be evaluated."]
     some = f"{len(beyond.candidates):,} of {len(result.arms):,} arms may be the best"
-    if (bound := _at_most(result, beyond.regret_bound)) is not None:
+    if (bound := bound_text(result, beyond.regret_bound)) is not None:
         by_mean = result.guarantee.criterion == "mean"
         some += (
             f", none better than {leader} by more than " if by_mean else f", and that one beats {leader} by at most "

@@ -66,10 +66,10 @@ def draw_evidence(panel: Axes, result: "RaceResult[Any]", history: EvidenceHisto
         if not known.any():
             continue
         first = arm == result.outcome.leader
-        style = {"color": coloured.get(arm, GREY), "linewidth": 2.4 if first else 1.5 if arm in coloured else 0.8}
-        panel.plot(history.rounds[known], curve[known], zorder=4 if first else 3 if arm in coloured else 2, **style)
+        colour, wide = coloured.get(arm, GREY), 2.4 if first else 1.5 if arm in coloured else 0.8
+        panel.plot(history.rounds[known], curve[known], color=colour, linewidth=wide, zorder=2 + wide)
         if curve[known][-1] >= out_at:
-            panel.plot(history.rounds[known][-1], out_at, "o", markersize=4, color=style["color"], zorder=5)
+            panel.plot(history.rounds[known][-1], out_at, "o", markersize=4, color=colour, zorder=5)
     panel.axhline(out_at, color=INK, linewidth=0.9)
     early = min((out.round for out in result.outcome.eliminations), default=last) < EARLY * last
     panel.set_xscale("log" if early and last > 20 else "linear")
@@ -99,7 +99,8 @@ def _name_curves(
 ) -> None:
     """Names of the coloured curves: above the line where an arm left, at the right end where it stayed."""
     names = dict(zip(coloured, distinct_names([result.arms[arm] for arm in coloured], _letters(width)), strict=True))
-    left, right = [], []
+    left: list[tuple[float, float, int]] = []
+    right: list[tuple[float, float, int]] = []
     for arm in coloured:
         known = np.flatnonzero(np.isfinite(evidence[:, arm]))
         if known.size:
@@ -148,7 +149,9 @@ def draw_differences(panel: Axes, result: "RaceResult[Any]", width: float) -> No
     for k, record in enumerate(records):
         colour = _status_colour(record)
         error = result.standard_error(record.arm) if k else 0.0
-        panel.hlines(k, (record.behind - error) / form.size, (record.behind + error) / form.size, color=colour, linewidth=1.2)
+        panel.hlines(
+            k, (record.behind - error) / form.size, (record.behind + error) / form.size, color=colour, linewidth=1.2
+        )
         panel.plot(record.behind / form.size, k, "o", markersize=5, color=colour)
     panel.axvline(0.0, color=COLOURS[0], linewidth=0.8)
     names = distinct_names([record.arm for record in records], _letters(width))
@@ -158,7 +161,8 @@ def draw_differences(panel: Axes, result: "RaceResult[Any]", width: float) -> No
     more = len(result.arms) - len(records)
     unit = f", {form.unit}" if form.unit else ""
     panel.set_xlabel(
-        f"behind the leader{unit} (± 1 standard error)" + (f"; {with_noun(more, 'more arm')} not shown" if more else ""),
+        f"behind the leader{unit} (± 1 standard error)"
+        + (f"; {with_noun(more, 'more arm')} not shown" if more else ""),
         color=SOFT,
     )
     _soften(panel)

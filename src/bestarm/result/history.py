@@ -34,7 +34,9 @@ def evidence_history(result: "RaceResult[Any]") -> EvidenceHistory | None:
         return None
     n_points = max(2, min(POINTS, CELLS // n_arms))
     exits = [out.round for out in result.outcome.eliminations]
-    rounds = np.unique(np.concatenate([np.rint(np.geomspace(1, last, n_points)).astype(np.int64), exits])).astype(np.int64)
+    rounds = np.unique(np.concatenate([np.rint(np.geomspace(1, last, n_points)).astype(np.int64), exits])).astype(
+        np.int64
+    )
     shares = np.full((rounds.size, n_arms), np.nan)
     present = np.ones(n_arms, dtype=np.bool_)
     for k, t in enumerate(rounds[rounds <= last].tolist()):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestarm.result.population import widest_lead
+
 if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
 
@@ -40,13 +42,18 @@ class Format:
         return self._with_unit(f"{value / self.size:.12g}")
 
     def at_most(self, bound: float) -> str:
-        """An upper bound, rounded up to two digits: it has this form wherever it is shown."""
+        """An upper bound, rounded up to two digits."""
+        up = self.rounded_up(bound)
+        digits = 1 - math.floor(math.log10(up)) if up else 0
+        return self._with_unit(f"{up:.2g}" if 1e-4 <= up < 10 else f"{up:,.{max(0, digits)}f}")
+
+    def rounded_up(self, bound: float) -> float:
+        """An upper bound in this unit, rounded up to two digits."""
         value = bound / self.size
         if value <= 0.0:
-            return self._with_unit("0")
+            return 0.0
         step = 10.0 ** (math.floor(math.log10(value)) - 1)
-        up = math.ceil(value / step * (1.0 - 1e-12)) * step
-        return self._with_unit(f"{up:.2g}" if 1e-4 <= up < 10 else f"{up:,.{max(0, -round(math.log10(step)))}f}")
+        return math.ceil(value / step * (1.0 - 1e-12)) * step
 
     def _with_unit(self, text: str) -> str:
         return f"{text}{'' if self.unit in ('', '%') else ' '}{self.unit}"
@@ -66,6 +73,16 @@ def lead_format(result: "RaceResult[Any]") -> Format:
     if result.guarantee.criterion == "mean":
         return score_format(result)
     return Format(1 if result.n_rounds > 200 else 0, 0.01, "%")
+
+
+def bound_text(result: "RaceResult[Any]", bound: float) -> str | None:
+    """How much better than the leader another arm can be, in the same form wherever it is shown.
+
+    None where it says nothing: unknown, or no less than any lead there can be.
+    """
+    form = lead_format(result)
+    known = math.isfinite(bound) and form.rounded_up(bound) * form.size < widest_lead(result.bounds, result.guarantee)
+    return form.at_most(bound) if known else None
 
 
 def _unit(result: "RaceResult[Any]") -> tuple[float, str]:
@@ -89,7 +106,10 @@ def _decimals(result: "RaceResult[Any]", size: float) -> int:
     differences, scale = (first - second) / size, max(float(np.abs([first, second]).max()) / size, SMALLEST)
     error = float(np.std(differences)) / math.sqrt(differences.size)
     lead = abs(float(np.mean(differences)))
-    wanted = [_digits_of(error) + 1 if error > SMALLEST * scale else 0, _digits_of(lead) if lead > SMALLEST * scale else 0]
+    wanted = [
+        _digits_of(error) + 1 if error > SMALLEST * scale else 0,
+        _digits_of(lead) if lead > SMALLEST * scale else 0,
+    ]
     if error <= SMALLEST * scale >= lead:
         wanted.append(min(3, _digits_of(scale) + 3))
     return min(max(0, *wanted), MOST_DECIMALS)

@@ -27,7 +27,7 @@ PICTURES = {"wide": 9.0, "narrow": 4.4}  # inches: one for each size of screen
 
 def page(result: "RaceResult[Any]") -> str:
     """The page as text. Names are data: the template escapes all that it is given."""
-    return _template("page.html").render(
+    text: str = _template("page.html").render(
         title=verdict_lines(result)[0],
         parts=explained(result),
         settings=settings_in_words(result),
@@ -36,11 +36,13 @@ def page(result: "RaceResult[Any]") -> str:
         made=date.today().isoformat(),
         **_first_look(result),
     )
+    return text
 
 
 def fragment(result: "RaceResult[Any]") -> str:
     """Verdict, table and picture for a notebook."""
-    return _template("fragment.html").render(**_first_look(result))
+    text: str = _template("fragment.html").render(**_first_look(result))
+    return text
 
 
 def _template(name: str) -> Any:

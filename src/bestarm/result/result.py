@@ -17,6 +17,7 @@ from bestarm.files import write_text
 from bestarm.record.record import ByArm, Record
 from bestarm.record.replay import Outage, replay, reward_transform
 from bestarm.record.settings import RaceSettings, Target, start_game, target_of, unit_of
+from bestarm.result.explanation import explanation
 from bestarm.result.history import EvidenceHistory, evidence_history
 from bestarm.result.outcome import (
     ArmRecord,
@@ -32,7 +33,6 @@ from bestarm.result.outcome import (
 from bestarm.result.page import fragment, page
 from bestarm.result.population import ForPopulation, for_population, widest_lead
 from bestarm.result.shape import Shape
-from bestarm.result.explanation import explanation
 from bestarm.result.table import result_json, table_lines, text_form, verdict_lines
 from bestarm.sources.items import RaceArms
 from bestarm.text import label_text, short_repr, with_noun
@@ -349,7 +349,10 @@ class RaceResult(Generic[Arm]):
         if self.complete:
             return tuple(sorted(arms, key=lambda arm: (-self._sign * self.means[arm], arm != self.outcome.leader, arm)))
         behind = [self._lead_seen(self._leader, arm) for arm in arms]
-        first = [*self.outcome.candidates[:1], *sorted(self.outcome.candidates[1:], key=lambda arm: _known(behind[arm]))]
+        first = [
+            *self.outcome.candidates[:1],
+            *sorted(self.outcome.candidates[1:], key=lambda arm: _known(behind[arm])),
+        ]
         left = sorted(set(arms) - set(first), key=lambda arm: (_known(behind[arm]), arm))
         return (*first, *left)
 

@@ -54,7 +54,13 @@ def table_columns(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) 
     if result.complete:
         ranks = Column("#", [f"{k:,}" for k in range(1, len(records) + 1)])
         duels = ["" if record.arm == result.leader else f"{record.won:,}–{record.lost:,}" for record in records]
-        return [ranks, names, means, Column(f"won–lost against #{result.order.index(result.outcome.leader or 0) + 1}", duels), status]
+        return [
+            ranks,
+            names,
+            means,
+            Column(f"won–lost against #{result.order.index(result.outcome.leader or 0) + 1}", duels),
+            status,
+        ]
     items = Column("items", [f"{record.n_items:,}" for record in records])
     behind = ["" if k == 0 else leads.number(record.behind) for k, record in enumerate(records)]
     heading = "behind" if result.guarantee.criterion == "mean" else "lost − won"

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
 from bestarm.result.explanation import doubts
-from bestarm.result.numbers import lead_format
+from bestarm.result.numbers import bound_text, lead_format
 from bestarm.result.outcome import ArmRecord
-from bestarm.result.population import widest_lead
 from bestarm.text import join_arm_names, join_words, name_of, short, with_noun
 
 if TYPE_CHECKING:
@@ -116,12 +115,9 @@ def _closest(result: "RaceResult[Any]") -> str:
 
 def _gap(amount: str, wins: bool) -> str:
     """How far an arm is behind the leader, as it follows the name of the arm."""
-    return f"loses to it on {amount} more items than it wins" if wins else f"is {amount} behind"
-
-
-def bound_text(result: "RaceResult[Any]", bound: float) -> str | None:
-    """How much better than the leader another arm can be; None where no arm could be further ahead anyway."""
-    return lead_format(result).at_most(bound) if bound < widest_lead(result.bounds, result.guarantee) else None
+    if wins:
+        return f"loses to it on {amount} more items than it wins"
+    return f"is {amount[1:]} ahead on the items that both share" if amount.startswith("-") else f"is {amount} behind"
 
 
 def _open_question(result: "RaceResult[Any]") -> str:
@@ -167,8 +163,8 @@ def next_step(result: "RaceResult[Any]") -> str | None:
     elif result.reason in (Reason.INTERRUPTED, Reason.OUTAGE) and result.n_rounds:
         ways.append("continue the race, if it has a store")
     bound = bound_text(result, result.regret_bound)
-    if ways and bound is not None and result.guarantee.criterion == "mean" and math.isfinite(result.regret_bound):
-        ways.append(f"accept the leader as it is (epsilon {lead_format(result).at_most(result.regret_bound)})")
+    if ways and bound is not None and result.guarantee.criterion == "mean":
+        ways.append(f"accept the leader as it is (epsilon {bound})")
     return f"Next: {', or '.join(ways)}." if ways else None
 
 
@@ -185,7 +181,7 @@ def small_print(result: "RaceResult[Any]") -> list[str]:
 def cost(result: "RaceResult[Any]") -> str:
     """What the answer took."""
     spent = result.n_evaluations
-    if result.complete:
+    if result.complete:  # all is there: how much of it was needed
         share = spent / (result.settings.everything or spent) / len(result.arms)
         return f"A race needs {share:.0%} of these scores (--live)."
     if result.saved is None:
