@@ -226,8 +226,8 @@ def race_table(
     live : show the race on the table in place of the leaderboard; unless given, only with ``max_evaluations``
     options : ``criterion``, ``delta``, ``lower_is_better``, ``epsilon``, ``indifference_zone``, ``target``,
         ``max_evaluations``, ``seed``, ``comparison``, ``algorithm``, ``min_rounds``: as in `bestarm.race`. With
-        ``target="items"`` a leaderboard is exact: its means are those that the answer is about. A ``comparison`` that uses no bounds, such as `bestarm.comparisons.StudentMixture`, treats the rows as a sample of
-        Gaussian scores
+        ``target="items"`` a leaderboard is exact: its means are those that the answer is about. A ``comparison`` that
+        uses no bounds, such as `bestarm.comparisons.StudentMixture`, treats the rows as a sample of Gaussian scores
 
     Examples
     --------

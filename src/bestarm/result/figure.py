@@ -116,7 +116,7 @@ def _name_curves(
             )  # fmt: skip
             room = at
     lowest = math.inf
-    for x, y, arm in sorted(right, key=lambda end: -end[1]):
+    for _, y, arm in sorted(right, key=lambda end: -end[1]):
         height = min(math.log10(y / LOWEST) / math.log10(1.0 / result.delta / LOWEST), lowest - 0.055)
         panel.annotate(
             names[arm], (1.0, height), xycoords="axes fraction", xytext=(5, 0), textcoords="offset points",
