@@ -10,6 +10,8 @@ arms, in [0, 1]), without which tables are left out:
 - ``portfolio``: `Portfolio` over `Betting` on the tables;
 - ``symmetric``: `SymmetricBetting` over `StudentMixture` on Figure 1, at 0.05 and 0.001, looking from round 2 and 10;
 - ``zones``: both of them and Kim and Nelson's procedure with indifference zones and epsilon;
+- ``targets``: races on the tables about items like these, the default, over races about the items themselves: their
+  evaluations where both decide, and how many candidates each leaves for items like these;
 - ``power``: a tiny lead between antithetic coins, which the bets that wait find.
 
 The oracle makes the best constant bet against each arm; with the union it pays for K - 1 opponents (`bestarm.limits`).
@@ -40,6 +42,7 @@ from bestarm.simulation import Simulation
 from laws import CONSOLE, Matrix, headed
 
 GAMES_OF_THE_PAPER = 50  # its rules are slow to end, and their ratios need no more
+ORDERS = 20  # of the items of a table
 HORIZON = 20_000_000  # the most rounds that are played for a tiny lead
 
 Given = argparse.Namespace
@@ -174,6 +177,25 @@ def zones(given: Given) -> None:
     CONSOLE.print(table)
 
 
+def targets(given: Given) -> None:
+    """Lists in random order, as races take them: what the population as target costs, and what it leaves open."""
+    headings = ("evaluations, items", "population", "ratio where both decide", "candidates, items", "population")
+    table = headed(f"Race tables, delta {given.delta:g}, {ORDERS} orders", "", *headings, "decided")
+    for name, scores in laws.score_tables(given.folder).items():
+        spent, left, both = [], [], []
+        for seed in range(ORDERS):
+            kinds = {"delta": given.delta, "bounds": (0.0, 1.0), "seed": seed, "live": True}
+            pair = [bestarm.race_table(scores, target=target, **kinds) for target in ("items", "population")]
+            spent.append([result.n_evaluations for result in pair])
+            left.append([len(result.for_population.candidates) for result in pair])  # type: ignore[union-attr]
+            both.append(all(result.reason == "decided" for result in pair))
+        ratio = np.prod(np.divide(*np.array(spent)[both].T[::-1])) ** (1 / sum(both)) if any(both) else np.nan
+        (items, population), (open_items, open_population) = np.mean(spent, axis=0), np.mean(left, axis=0)
+        cells = (f"{items:,.0f}", f"{population:,.0f}", f"{ratio:.2f}", f"{open_items:.1f}", f"{open_population:.1f}")
+        table.add_row(name, *cells, f"{sum(both)} of {ORDERS}")
+    CONSOLE.print(table)
+
+
 def power(given: Given) -> None:
     """Rounds until a tiny lead is found."""
     games = min(given.games, 100)
@@ -191,7 +213,7 @@ def power(given: Given) -> None:
     CONSOLE.print(table)
 
 
-PARTS = {part.__name__: part for part in (paper, leaders, portfolio, symmetric, zones, power)}
+PARTS = {part.__name__: part for part in (paper, leaders, portfolio, symmetric, zones, targets, power)}
 
 
 def main() -> None:

@@ -66,9 +66,11 @@ def said_in_full(result: "RaceResult[Any]") -> list[str]:
 
 def course(result: "RaceResult[Any]") -> list[str]:
     """What the race took, who left when and was beaten by whom, and what failed."""
+    everything = (result.settings.everything or 0) * len(result.arms)
     text = f"{with_noun(result.n_evaluations, 'evaluation')} in {with_noun(result.n_rounds, 'round')}"
-    if result.saved is not None:
-        everything = (result.settings.everything or 0) * len(result.arms)
+    if result.complete:
+        text = f"All {everything:,} scores are there; a race would have asked for {result.n_evaluations:,} of them"
+    elif result.saved is not None:
         text += f"; evaluating everything would take {everything:,}: {result.saved:.1%} saved"
     if result.settings.own_range and result.bounds is not None:
         text += " (a live race must know the bounds, here [{:g}, {:g}])".format(*result.bounds)
@@ -138,6 +140,8 @@ def _where(result: "RaceResult[Any]") -> str:
 
 def _sure(result: "RaceResult[Any]") -> str:
     """How sure the answer is, and on which condition, as it ends a sentence."""
+    if result.exact:
+        return ""
     if math.isnan(result.delta):
         return ", but its algorithm gives no guarantee"
     gone = _or_disqualified([failed.arm for failed in result.disqualified])
@@ -250,6 +254,8 @@ def guarantee(result: "RaceResult[Any]") -> list[str]:
     promise = result.guarantee
     if math.isnan(promise.delta):
         return ["The algorithm gives no guarantee."]
+    if result.exact:
+        return ["The answer is exact: all scores that it is about are there.", *_meaning(result)]
     sure = f"{1 - promise.delta:.12g}"
     said = [
         f"With probability at least {sure} the best arm is never dropped{_conditions(result)}. This holds at all times "
