@@ -1,7 +1,6 @@
 """A result as one self-contained HTML page: no script, readable on a phone and in print."""
 
 import math
-from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.result.explanation import explained, failure_sentences
-from bestarm.result.outcome import ArmRecord
 from bestarm.result.table import SHOWN, settings_in_words, table_columns, verdict_lines
 from bestarm.result.verdict import next_step, small_print, warning_lines
 from bestarm.text import distinct_names, name_of, sanitize
@@ -69,16 +67,16 @@ def _first_look(result: "RaceResult[Any]") -> dict[str, Any]:
     records = result.records if result.n_rounds else ()
     return {
         "verdict": verdict_lines(result),
-        "tables": [_table(result, part) for part in (records[:SHOWN], records[SHOWN:]) if part],
+        "tables": [_table(result, *part) for part in ((0, SHOWN), (SHOWN, len(records))) if part[0] < len(records)],
         "remarks": [*warning_lines(result), *failure_sentences(result), *filter(None, [next_step(result)])],
         "small": small_print(result),
         "pictures": _pictures(result) if records and result.leader is not None else {},
     }
 
 
-def _table(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> dict[str, Any]:
-    """Headings, rows of cells, and whether they stand on the right; ranks count all arms."""
-    columns = table_columns(result, records)
+def _table(result: "RaceResult[Any]", first: int, last: int) -> dict[str, Any]:
+    """Headings, rows of cells, and whether they stand on the right, for some of the arms in their order."""
+    columns, records = table_columns(result, first, last), result.records[first:last]
     short_names = distinct_names([record.arm for record in records])
     rows = [
         {"cells": cells, "out": record.status in ("out", "disqualified"), "name": name_of(record.arm), "short": name}

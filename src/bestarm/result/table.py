@@ -45,24 +45,20 @@ class Column:
         return [" " * (width - cell_len(cell)) + cell if self.right else set_cell_size(cell, width) for cell in cells]
 
 
-def table_columns(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> list[Column]:
-    """The columns for these arms; a complete table has ranks and duels in place of items and leads."""
-    scores, leads = score_format(result), lead_format(result)
+def table_columns(result: "RaceResult[Any]", first: int, last: int) -> list[Column]:
+    """The columns for some of the arms in their order; a complete table has ranks and duels, others items and leads."""
+    scores, leads, records = score_format(result), lead_format(result), result.records[first:last]
     means = Column(_with_unit("mean", scores.unit), [scores.number(record.mean) for record in records])
     names = Column("arm", [name_of(record.arm) for record in records], right=False)
-    status = Column("", [STATUS.get(record.status, record.status) for record in records], right=False)
+    known = result.exact and len(result.candidates) == 1  # the ranks say it all
+    status = Column("", ["" if known else STATUS.get(record.status, record.status) for record in records], right=False)
     if result.complete:
-        ranks = Column("#", [f"{k:,}" for k in range(1, len(records) + 1)])
+        ranks = Column("#", [f"{k:,}" for k in range(first + 1, first + len(records) + 1)])
+        against = f"won–lost against #{result.order.index(result.outcome.leader or 0) + 1}"
         duels = ["" if record.arm == result.leader else f"{record.won:,}–{record.lost:,}" for record in records]
-        return [
-            ranks,
-            names,
-            means,
-            Column(f"won–lost against #{result.order.index(result.outcome.leader or 0) + 1}", duels),
-            status,
-        ]
+        return [ranks, names, means, Column(against, duels), status]
     items = Column("items", [f"{record.n_items:,}" for record in records])
-    behind = ["" if k == 0 else leads.number(record.behind) for k, record in enumerate(records)]
+    behind = ["" if record.arm == result.leader else leads.number(record.behind) for record in records]
     heading = "behind" if result.guarantee.criterion == "mean" else "lost − won"
     return [names, means, items, Column(_with_unit(heading, leads.unit), behind), status]
 
@@ -75,7 +71,7 @@ def table_lines(result: "RaceResult[Any]", every: bool = False) -> list[str]:
     """The table, of all arms or of the first ones, in at most 80 columns unless names cannot be shortened so far."""
     records = result.records
     shown = records if every or len(records) <= SHOWN else records[: SHOWN - 1]
-    columns = table_columns(result, shown)
+    columns = table_columns(result, 0, len(shown))
     room = WIDTH - 1 - sum(column.width + len(GAP) for column in columns if column.heading != "arm")
     columns = [_narrowed(column, max(room, SHORTEST_NAME)) if column.heading == "arm" else column for column in columns]
     lines = [f" {GAP.join(cells)}".rstrip() for cells in zip(*(column.lines() for column in columns), strict=True)]
