@@ -37,6 +37,11 @@ class Format:
         """A number with its unit, in a sentence."""
         return self._with_unit(self.number(value))
 
+    def at_least(self, value: float) -> str:
+        """A lower limit with its unit, rounded down."""
+        step = 10.0**-self.decimals * self.size
+        return self.amount(math.floor(value / step + 1e-9) * step)
+
     def exactly(self, value: float) -> str:
         """A number that somebody gave, with its unit."""
         return self._with_unit(f"{value / self.size:.12g}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
 
 
-NAMED = 3  # candidates that a headline names; of more it says how many there are
+NAMED = 3  # arms that a line names; of more it says how many there are
 ENDED = {
     Reason.BUDGET: "the budget was spent",
     Reason.RAN_OUT_OF_ITEMS: "the items ran out",
@@ -106,10 +106,11 @@ def _closest(result: "RaceResult[Any]") -> str:
         return ""
     form, wins = lead_format(result), result.guarantee.criterion == "wins"
     said = [f"{name_of(rivals[0].arm)} {_gap(form.amount(rivals[0].behind), wins)}"]
-    said += (f"{name_of(rival.arm)} {form.amount(rival.behind)}" for rival in rivals[1:2])
-    if len(rivals) > 2:
-        least = form.amount(min(rival.behind for rival in rivals[2:]))
-        said.append(f"{'the other' if len(rivals) == 3 else f'the other {len(rivals) - 2:,}'} at least {least}")
+    named = NAMED if len(rivals) <= NAMED else NAMED - 1
+    said += [f"{name_of(rival.arm)} {form.amount(rival.behind)}" for rival in rivals[1:named]]
+    if len(rivals) > named:
+        least = form.at_least(min(rival.behind for rival in rivals[named:]))
+        said.append(f"the other {len(rivals) - named:,} at least {least}")
     return f"{', '.join(said)}."
 
 
