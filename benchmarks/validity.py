@@ -5,6 +5,7 @@ on some seven hundred cases more. The parts:
 
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
+- ``populations``: lists that are samples of known laws, raced as by default for the law: how often its best arm is lost;
 - ``plans``: the median that `bestarm.plan` predicts from a pilot of 50 items over the one that races need.
 """
 
@@ -62,6 +63,25 @@ def skewed_rewards(kind: str, K: int) -> Matrix:
     else:  # gains, of which the first arm has the rarest and largest
         rewards = rng.exponential(1.0, (SKEWED_ITEMS, K)) * steadier[::-1]
     return np.asarray(rewards - rewards.mean(axis=0))
+
+
+def populations(races: int) -> Iterator[Row]:
+    """The best of the law is not a candidate: near ties, where it is easily lost, and ties, where the first counts."""
+    rng = np.random.default_rng(7)
+    luck = rng.normal(size=(SKEWED_ITEMS, 1)) + 0.7 * rng.normal(size=(SKEWED_ITEMS, 10))
+    places = luck.argsort(axis=0).argsort(axis=0) / SKEWED_ITEMS  # uniform in each column: equal shares are equal means
+    laws_known = {
+        "ten coins that tie": (places < 0.6) * 1.0,
+        "ten coins, one better by 0.02": (places < np.where(np.arange(10) == 0, 0.62, 0.6)) * 1.0,
+        "ten graded arms that tie": places,
+    }
+    for name, law in laws_known.items():
+        for n_items in (50, 200, 500, 2000):
+            lost = []
+            for seed in range(races):
+                rows = law[np.random.default_rng([seed, n_items]).integers(SKEWED_ITEMS, size=n_items)]
+                lost.append("0" not in bestarm.race_table(rows, bounds=UNIT, live=True).candidates)
+            yield f"{name}, lists of {n_items:,}: the best is lost", share(lost), ""
 
 
 @dataclass(frozen=True)
@@ -138,7 +158,7 @@ def plans(races: int) -> Iterator[Row]:
     yield "all instances", share(every), ""
 
 
-PARTS = {part.__name__: part for part in (skewed, plans)}
+PARTS = {part.__name__: part for part in (skewed, populations, plans)}
 
 
 def main() -> None:
