@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from threading import Event
@@ -49,6 +48,16 @@ def play_game(algorithm: Algorithm, arms: Arms, rng: np.random.Generator, stop: 
 def repetition_rng(seed: int, repetition: int) -> np.random.Generator:
     """The generator of one repetition: child number ``repetition`` of the seed, whoever plays it."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repetition,)))
+
+
+def clopper_pearson(errors: int, games: int, confidence: float) -> tuple[float, float]:
+    """The exact two-sided interval for the probability of an error, of which so many were counted."""
+    from scipy.special import betaincinv
+
+    tail = (1.0 - confidence) / 2.0
+    low = 0.0 if errors == 0 else float(betaincinv(errors, games - errors + 1, tail))
+    high = 1.0 if errors == games else float(betaincinv(errors + 1, games - errors, 1.0 - tail))
+    return low, high
 
 
 class _Outcome(NamedTuple):
@@ -129,12 +138,7 @@ class Simulation:
     def error_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Exact two-sided interval (Clopper and Pearson 1934) for the probability of an error."""
         check_open_unit("confidence", confidence)
-        from scipy.special import betaincinv
-
-        wrong, n, tail = int(self.errors.sum()), self.repetitions, (1.0 - confidence) / 2.0
-        low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
-        high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1.0 - tail))
-        return low, high
+        return clopper_pearson(int(self.errors.sum()), self.repetitions, confidence)
 
     @property
     def mean_queries(self) -> float:
@@ -260,27 +264,17 @@ def _gather(futures: list[Future[list[_Outcome]]], progress: bool | None) -> lis
     """The results in the order of submission; what has not started is cancelled if one fails."""
     from concurrent.futures import as_completed
 
+    finished: Iterable[Future[list[_Outcome]]] = as_completed(futures)
+    if sys.stderr.isatty() if progress is None else progress:
+        from rich.console import Console
+        from rich.progress import track
+
+        finished = track(finished, "games", total=len(futures), console=Console(stderr=True), transient=True)
     try:
-        with _progress_bar(len(futures), progress) as advance:
-            for future in as_completed(futures):
-                future.result()
-                advance()
+        for future in finished:
+            future.result()
     except BaseException:
         for future in futures:
             future.cancel()
         raise
     return [future.result() for future in futures]
-
-
-@contextmanager
-def _progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
-    """A bar on the standard error stream, or nothing."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("games", total=total)
-        yield lambda: bar.advance(task)

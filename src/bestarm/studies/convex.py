@@ -21,7 +21,7 @@ from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, EmpiricalBernstein, Portfolio
 from bestarm.complexity import bound_convex
 from bestarm.simulation import repetition_rng
-from bestarm.studies.output import COLOURS, empty_panels, say_written, series_table, unique, write_csv, write_panels
+from bestarm.studies.output import COLOURS, by_field, empty_panels, say_written, series_table, write_csv, write_panels
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,19 +143,10 @@ def run(
     return points
 
 
-def _kinds(points: Sequence[Point]) -> dict[str, list[Point]]:
-    """The points by kind of the last arm."""
-    return {kind: [one for one in points if one.last_arm == kind] for kind in unique(one.last_arm for one in points)}
-
-
-def _by_algorithm(points: Sequence[Point]) -> dict[str, list[Point]]:
-    return {name: [one for one in points if one.algorithm == name] for name in unique(one.algorithm for one in points)}
-
-
 def findings(points: Sequence[Point]) -> list[str]:
     """Sentences: what averages gain, sharp and with the paper's constants, and where they do not."""
     sentences = []
-    for kind, mine in _kinds(points).items():
+    for kind, mine in by_field("last_arm", points).items():
         by = {(point.gap, point.algorithm): point.mean_rounds for point in mine}
         gaps = sorted({point.gap for point in mine}, reverse=True)
         cut = {point.gap for point in mine if point.reached_horizon}
@@ -176,12 +167,12 @@ def _shares(ratios: Mapping[float, float]) -> str:
 
 def convex_tables(points: Sequence[Point]) -> "Iterator[Table]":
     """Rounds until the last arm is out, a table for each kind of last arm."""
-    for kind, mine in _kinds(points).items():
+    for kind, mine in by_field("last_arm", points).items():
         bounds = {point.gap: point.bound for point in mine}
         yield series_table(
             f"Rounds until the last arm ({kind}) is out, by its gap",
             [f"{gap:g}" for gap in bounds],
-            {name: list(map(_cell, row)) for name, row in _by_algorithm(mine).items()},
+            {name: list(map(_cell, row)) for name, row in by_field("algorithm", mine).items()},
             ("Theorem B.1, c = 1", [_short(bound) for bound in bounds.values()]),
         )
 
@@ -206,10 +197,10 @@ STYLES = ((COLOURS[1], "o"), (COLOURS[2], "s"), (COLOURS[5], "v"), (COLOURS[4], 
 
 def plot_convex(points: Sequence[Point], path: Path) -> None:
     """Rounds against the gap, both on log axes, one panel for each kind of last arm."""
-    kinds = _kinds(points)
+    kinds = by_field("last_arm", points)
     figure, panels = empty_panels(len(kinds), "rounds until the last arm is out", width=5.0, height=4.4)
     for panel, (kind, mine) in zip(panels, kinds.items(), strict=True):
-        for (colour, marker), (name, row) in zip(STYLES, _by_algorithm(mine).items(), strict=True):
+        for (colour, marker), (name, row) in zip(STYLES, by_field("algorithm", mine).items(), strict=True):
             panel.errorbar(
                 [point.gap for point in row],
                 [point.mean_rounds for point in row],

@@ -28,7 +28,7 @@ from bestarm.comparisons import (
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
 from bestarm.simulation import simulate
 from bestarm.studies import figure1
-from bestarm.studies.output import COLOURS, draw_bars, empty_panels, empty_table, unique, write_panels
+from bestarm.studies.output import COLOURS, by_field, draw_bars, empty_panels, empty_table, write_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,10 +218,10 @@ def limit_json(cases: Sequence[Case], delta: float, seed: int) -> str:
 def plot_limit(cases: Sequence[Case], path: Path) -> None:
     """Bars for the rules, lines for the limits, and how many times the lowest limit each rule needs."""
     lowest = min(cases[0].limits, key=lambda name: cases[0].limits[name])
-    numbers = unique(case.n_arms for case in cases)
-    figure, panels = empty_panels(len(numbers), "mean number of queries")
-    for panel, n_arms in zip(panels, numbers, strict=True):
-        _draw_cases(panel, [case for case in cases if case.n_arms == n_arms], lowest)
+    sizes = by_field("n_arms", cases)
+    figure, panels = empty_panels(len(sizes), "mean number of queries")
+    for panel, (n_arms, mine) in zip(panels, sizes.items(), strict=True):
+        _draw_cases(panel, mine, lowest)
         panel.set_xlabel(f"K = {n_arms}")
     title = f"×: in multiples of the {lowest}; whiskers: two standard errors"
     panels[0].set_title(title, fontsize="medium", loc="left")

@@ -27,9 +27,12 @@ MADE_BY = f"bestarm {__version__}"  # what files say of themselves
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
 
 
-def unique(values: Iterable[T]) -> list[T]:
-    """The values in the order in which they first come."""
-    return list(dict.fromkeys(values))
+def by_field(name: str, records: Iterable[T]) -> dict[Any, list[T]]:
+    """The records by the value of one of their fields, in the order in which the values first come."""
+    groups: dict[Any, list[T]] = {}
+    for record in records:
+        groups.setdefault(getattr(record, name), []).append(record)
+    return groups
 
 
 def headings_of(kind: Any) -> list[str]:
