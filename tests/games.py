@@ -14,7 +14,11 @@ from slow_games import SlowGame
 
 def feed(rng: np.random.Generator, game: Game, rows: NDArray[np.float64]) -> None:
     """Row by row, all at once, or in blocks."""
-    size = int(rng.choice([1, 7, 10_000]))
+    play_in_blocks(game, rows, int(rng.choice([1, 7, 10_000])))
+
+
+def play_in_blocks(game: Game, rows: NDArray[np.float64], size: int) -> None:
+    """In blocks of so many rows, until the game ends; single rows are told."""
     for start in range(0, len(rows), size):
         if game.finished:
             return
