@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,15 +60,8 @@ def clopper_pearson(errors: int, games: int, confidence: float) -> tuple[float, 
     return low, high
 
 
-class _Outcome(NamedTuple):
-    """What is kept of one game."""
-
-    queries: int
-    rounds: int
-    winner: int
-    candidates: NDArray[np.bool_]
-    contradiction: bool
-    reason: str
+# What is kept of one game: queries, rounds, winner, candidates, contradiction and reason.
+_Outcome = tuple[int, int, int, NDArray[np.bool_], bool, str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,10 +230,8 @@ def _play_batch(
             break
         candidates = np.zeros(arms.n_arms, dtype=np.bool_)
         candidates[list(game.candidates)] = True
-        contradiction = game.contradiction is not None
-        outcomes.append(
-            _Outcome(game.n_queries, game.n_rounds, game.best, candidates, contradiction, game.reason or "")
-        )
+        counted = (game.n_queries, game.n_rounds, game.best)
+        outcomes.append((*counted, candidates, game.contradiction is not None, game.reason or ""))
     return outcomes
 
 

@@ -141,15 +141,10 @@ def small_spread_warning(bounds: tuple[float, float]) -> str:
 
 def warn_of_assumption(text: str) -> None:
     """Warn, at the line outside of bestarm that fed the game."""
-    warnings.warn(text, AssumptionWarning, stacklevel=_callers_level())
-
-
-def _callers_level() -> int:
-    """How many frames above the caller of this function lies the line outside of bestarm that fed the game."""
-    frame, level = sys._getframe(1), 1
+    frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bestarm."):
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(text, AssumptionWarning, stacklevel=level)
 
 
 class AssumptionCheck:

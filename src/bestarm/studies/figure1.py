@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
 from bestarm.algorithms import LUCB, Algorithm, HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.arms import GaussianArms, clustered_arms, difference_variances, equicorrelated_arms
@@ -26,11 +28,6 @@ from bestarm.studies.output import (
     write_csv,
     write_panels,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 Side = Literal["left", "right"]
 PAIRWISE, PAIRWISE_PLUS = "Pairwise-BAI", "Pairwise-BAI+"
@@ -184,7 +181,7 @@ def verdict(judged: Sequence[Claim]) -> str:
 # --- what is written and printed -------------------------------------------------------------------------------------
 
 
-def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
+def figure1_tables(bars: Sequence[Bar]) -> Iterator[Table]:
     """Mean queries with their standard errors, one table per side, one row per algorithm, the lower bound last."""
     for mine in by_field("side", bars).values():
         bounds = {bar.value: bar.lower_bound for bar in mine}
@@ -211,7 +208,7 @@ def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     write_panels(figure, panels, path, legend_columns=(len(names) + 2) // 2)
 
 
-def present(bars: Sequence[Bar], folder: Path, console: "Console") -> None:
+def present(bars: Sequence[Bar], folder: Path, console: Console) -> None:
     """Write the table and the picture, and say which claims of the paper held."""
     write_csv(bars, folder / "figure1.csv")
     plot_figure1(bars, folder / "figure1.png")

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
 
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.arms import (
@@ -42,11 +43,6 @@ from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
 from bestarm.simulation import clopper_pearson, simulate
 from bestarm.studies.output import empty_table, headings_of, say_written, write_csv
 from bestarm.values import Array
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 POOL = 300  # items of a pool
 NOISE = 0.3  # the scale of rewards that have no bounds: games with epsilon come near their end
@@ -442,7 +438,7 @@ def _number(value: float, enough: bool = True) -> str:
     return f"{'' if enough else '≥ '}{value:,.0f}"
 
 
-def validate_table(results: Sequence[CellResult], title: str) -> "Table":
+def validate_table(results: Sequence[CellResult], title: str) -> Table:
     """One row per cell."""
     table = empty_table(title)
     for heading in ("comparison", "arms", "with"):
@@ -467,10 +463,8 @@ def validate_table(results: Sequence[CellResult], title: str) -> "Table":
     return table
 
 
-def present(results: Sequence[CellResult], folder: Path, console: "Console") -> bool:
+def present(results: Sequence[CellResult], folder: Path, console: Console) -> bool:
     """Write and print the cells, those with broken assumptions in a table of their own; does the guarantee stand?"""
-    from rich.console import Console
-
     write_csv(results, folder / "validate.csv")
     kept = [result for result in results if result.assumption_holds]
     broken = [result for result in results if not result.assumption_holds]
