@@ -100,6 +100,7 @@ def assert_as_reference(game: Game, expected: Played, rows: Matrix) -> None:
     assert (game.contradiction is None) == (expected.contradiction is None)
     assert game.candidates == expected.candidates
     assert (game.reason == "decided") == (len(expected.candidates) == 1)
+    assert game.finished or expected.n_rounds == len(rows)
     assert (game.n_rounds, game.n_queries) == (expected.n_rounds, expected.n_queries)
     rounds_of = [[arm in asked for asked in expected.queried] for arm in range(game.n_arms)]
     assert game.counts.tolist() == [sum(rounds) for rounds in rounds_of]

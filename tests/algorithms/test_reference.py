@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import log
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -99,11 +99,12 @@ def bounded_rewards(rng: RNG, n: int, K: int) -> Matrix:
 # --- games -----------------------------------------------------------------------------------------------------------
 
 
-def budget(rng: RNG, n: int, K: int) -> tuple[int | None, int | None]:
-    kind = rng.random()
-    if kind < 0.1:
-        return int(rng.integers(1, n)), None
-    return None, int(rng.integers(K, n * K)) if kind < 0.2 else None
+def limits(rng: RNG, n: int, K: int) -> dict[str, Any]:
+    """For how long beaten arms are kept, and now and then a budget."""
+    keep, kind = float(rng.choice(KEEPS)), rng.random()
+    max_rounds = int(rng.integers(1, n)) if kind < 0.1 else None
+    max_queries = int(rng.integers(K, n * K)) if 0.1 <= kind < 0.2 else None
+    return {"keep": keep, "max_rounds": max_rounds, "max_queries": max_queries}
 
 
 def some_settings(rng: RNG) -> tuple[int, float]:
@@ -117,28 +118,17 @@ def horizon(rng: RNG, offset: Callable[[int], float]) -> int:
 
 def pairwise_bounded(rng: RNG) -> Match:
     K, delta = some_settings(rng)
-    n, keep = horizon(rng, lambda t: 9 * naive.paper_alpha(t, K, delta) ** 2), float(rng.choice(KEEPS))
-    max_rounds, max_queries = budget(rng, n, K)
-    rows = bounded_rewards(rng, n, K)
-    return Match(
-        PairwiseBAI(delta, comparison=EmpiricalBernstein(), keep=keep, max_rounds=max_rounds, max_queries=max_queries),
-        rows,
-        naive.pairwise_bounded(rows, delta, keep, max_rounds, max_queries),
-    )
+    n = horizon(rng, lambda t: 9 * naive.paper_alpha(t, K, delta) ** 2)
+    rows, given = bounded_rewards(rng, n, K), limits(rng, n, K)
+    algorithm = PairwiseBAI(delta, comparison=EmpiricalBernstein(), **given)
+    return Match(algorithm, rows, naive.pairwise_bounded(rows, delta, **given))
 
 
 def pairwise_gaussian(rng: RNG, f: Literal["proved", "published"]) -> Match:
-    K, delta = some_settings(rng)
-    n, keep = int(rng.integers(20, 90)), float(rng.choice(KEEPS))
-    max_rounds, max_queries = budget(rng, n, K)
-    rows = gaussian_rewards(rng, n, K)
-    return Match(
-        PairwiseBAI(
-            delta, comparison=GaussianBernstein(f=f), keep=keep, max_rounds=max_rounds, max_queries=max_queries
-        ),
-        rows,
-        naive.pairwise_gaussian(rows, delta, f, keep, max_rounds, max_queries),
-    )
+    (K, delta), n = some_settings(rng), int(rng.integers(20, 90))
+    rows, given = gaussian_rewards(rng, n, K), limits(rng, n, K)
+    algorithm = PairwiseBAI(delta, comparison=GaussianBernstein(f=f), **given)
+    return Match(algorithm, rows, naive.pairwise_gaussian(rows, delta, f, **given))
 
 
 def known_variances(rng: RNG, K: int) -> Matrix:
@@ -171,11 +161,8 @@ def kim_nelson(rng: RNG) -> Match:
     delta, zone = float(rng.choice((0.3, 0.1, 1e-3))), float(rng.choice([0.05, 0.2, 1.0]))
     min_rounds = int(rng.choice([2, 3, 5, 10]))
     rows = untied_rewards(rng, n, K)
-    return Match(
-        KimNelson(delta, indifference_zone=zone, min_rounds=min_rounds),
-        rows,
-        naive.kim_nelson(rows, delta, zone, min_rounds),
-    )
+    algorithm = KimNelson(delta, indifference_zone=zone, min_rounds=min_rounds)
+    return Match(algorithm, rows, naive.kim_nelson(rows, delta, zone, min_rounds))
 
 
 def lucb(rng: RNG) -> Match:
