@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from threading import Event
@@ -212,10 +213,19 @@ def simulate(
     check_count("repetitions", repetitions)
     check_seed(seed)
     batches = np.array_split(np.arange(repetitions), min(repetitions, MOST_BATCHES))
-    if executor is not None:
-        parts = _gather([executor.submit(_play_batch, algorithm, arms, seed, batch) for batch in batches], progress)
-    else:
-        parts = _in_threads(algorithm, arms, seed, batches, progress)
+    from concurrent.futures import ThreadPoolExecutor
+
+    workers: AbstractContextManager[Executor] = (
+        ThreadPoolExecutor(os.cpu_count()) if executor is None else nullcontext(executor)
+    )
+    stop = Event() if executor is None else None  # an interrupt stops games on threads of our own at their next block
+    with workers as pool:
+        try:
+            futures = [pool.submit(_play_batch, algorithm, arms, seed, batch, stop) for batch in batches]
+            parts = _gather(futures, progress)
+        finally:
+            if stop is not None:
+                stop.set()
     return Simulation(algorithm, arms, *(np.array(column) for column in zip(*chain(*parts), strict=True)))
 
 
@@ -233,22 +243,6 @@ def _play_batch(
         counted = (game.n_queries, game.n_rounds, game.best)
         outcomes.append((*counted, candidates, game.contradiction is not None, game.reason or ""))
     return outcomes
-
-
-def _in_threads(
-    algorithm: Algorithm, arms: Arms, seed: int, batches: list[Indices], progress: bool | None
-) -> list[list[_Outcome]]:
-    """Play on threads of our own; an interrupt stops games under way at their next block."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    stop = Event()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            return _gather(
-                [pool.submit(_play_batch, algorithm, arms, seed, batch, stop) for batch in batches], progress
-            )
-        finally:
-            stop.set()
 
 
 def _gather(futures: list[Future[list[_Outcome]]], progress: bool | None) -> list[list[_Outcome]]:

@@ -54,6 +54,13 @@ def narrow(n: int, spread: float = 0.01) -> Array:
     return rng.uniform(0.1, 0.9, (n, 1)) + rng.uniform(-spread, spread, (n, K))
 
 
+def bernoulli_without_one(n: int) -> Array:
+    """One arm has many values and leaves early, before the rewards are judged."""
+    rows = bernoulli(n)
+    rows[:, 0] = normal(n)[:, 0] - 100.0
+    return rows
+
+
 def narrow_but_one(n: int) -> Array:
     rows = narrow(n)
     rows[:, 2] = bernoulli(n)[:, 2]
@@ -65,6 +72,7 @@ def narrow_but_one(n: int) -> Array:
     ("comparison", "make", "words"),
     [
         *((one, bernoulli, r"at most 10 distinct values.*give their bounds$") for one in GAUSSIAN),
+        (StudentMixture(), bernoulli_without_one, r"at most 10 distinct values"),
         *((one, narrow, r"less than 5% of the range from 0 to 1: .* far fewer") for one in BOUNDED),
         (
             Betting(bounds=(-10.0, 10.0)),
