@@ -13,7 +13,7 @@ import numpy as np
 from bestarm.checks import check_path, check_text
 from bestarm.errors import ParameterError
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
-from bestarm.sources.tables import ScoreTable, as_list, column_scores, is_absent, is_number, to_score
+from bestarm.sources.tables import ScoreTable, as_list, is_absent, is_number, table_of, to_score
 from bestarm.text import cut_short, file_name, first_repeated, first_ten_names, short, short_repr, with_noun
 
 Columns = dict[str, Any]  # lists of cells, or Arrow columns of numbers, by name
@@ -100,14 +100,10 @@ def _check_names(names: Sequence[str], path: Path) -> None:
 
 def _wide(columns: Columns, item: str | None, group: str | None) -> ScoreTable:
     scores = dict(columns)
-    groups = None if group is None else tuple(as_list(scores.pop(group)))
+    groups = None if group is None else as_list(scores.pop(group))
     named_by = item if item is not None else _find_items(scores)
-    n_rows = len(next(iter(columns.values())))
-    items = range(1, n_rows + 1) if named_by is None else as_list(scores.pop(named_by))
-    table = np.empty((n_rows, len(scores)))
-    for k, (name, column) in enumerate(scores.items()):
-        table[:, k] = column_scores(column, name)
-    return ScoreTable(tuple(scores), tuple(map(str, items)), table, groups)
+    items = None if named_by is None else as_list(scores.pop(named_by))
+    return table_of(scores, items, groups)
 
 
 def _find_items(columns: Columns) -> str | None:
