@@ -174,6 +174,11 @@ def with_noun(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
+def one_line(error: object) -> str:
+    """What went wrong, in one line: it may quote a file at length."""
+    return cut_short(" ".join(str(error).split()), LONGEST_LIST)
+
+
 def short(text: str) -> str:
     """A text that fits into a message."""
     return cut_short(text, 80)

@@ -33,12 +33,6 @@ def record_of(sets: list[list[int]]) -> Record:
 SETS = [[0, 1, 2, 3], [0, 1, 2, 3], [1, 3], [0, 3], [0, 3], [3], [0, 1, 2, 3]]
 
 
-def test_a_record_says_where_its_arms_change() -> None:
-    assert record_of(SETS).changes() == [3, 4, 6, 7]
-    assert record_of([]).changes() == []
-    assert record_of(SETS[:1]).changes() == []
-
-
 @pytest.mark.parametrize("sets", [SETS, [[0, 1, 2, 3]] * 7, [[0, 1, 2, 3]] * 6 + [[3, 1, 0, 2]]])
 def test_the_scores_of_a_record_arm_by_arm_are_those_of_its_table(sets: list[list[int]]) -> None:
     record = record_of(sets)
