@@ -5,7 +5,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -386,6 +386,11 @@ class Record:
         """The arms that have rows in these rounds."""
         rows = slice(self._ends[first - 1], self._ends[last])
         return np.flatnonzero(np.bincount(np.frombuffer(self._arms, dtype=np.intc)[rows])).astype(np.intc)
+
+    def changes(self) -> list[int]:
+        """The rounds whose arms are others than those of the round before."""
+        arms = map(self.arms, range(1, self.n_rounds + 1))
+        return [number for number, (before, now) in enumerate(pairwise(arms), start=2) if before != now]
 
     def counts(self, last: int, n_arms: int) -> NDArray[np.int64]:
         """How many scores or failures each arm has in the rounds up to the last."""

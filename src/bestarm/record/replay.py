@@ -6,7 +6,6 @@ time, intervals and regret bounds are read off replays.
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,13 +148,13 @@ def replay_given(game: Game, record: Record, failures: Failures, transform: Rewa
 
 def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
     """Rounds with the same arms in a row: the last of them, and the arms, which must only ever become fewer."""
-    before: list[int] | None = None
-    for arms, grouped in groupby(range(1, record.n_rounds + 1), record.arms):
-        numbers = list(grouped)
-        if before is not None and not set(arms) < set(before):
-            raise ValueError(f"arms came back in round {numbers[0]}: such a record cannot be played by other rules")
-        yield numbers[-1], arms
-        before = arms
+    begun = 1
+    for number in [*record.changes(), record.n_rounds + 1] if record.n_rounds else ():
+        standing = record.arms(begun)
+        if number <= record.n_rounds and not set(record.arms(number)) < set(standing):
+            raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
+        yield number - 1, standing
+        begun = number
 
 
 def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:
