@@ -220,16 +220,12 @@ def to_score(cell: Any, row: int, column: str) -> float:
 
 def _number(cell: Any) -> float | None:
     """A cell as a number, if it is one: what `float` reads, but for ``1_000`` and digits of other scripts."""
-    if isinstance(cell, NO_NUMBERS) or (isinstance(cell, str) and not _is_plain(cell)):
+    if isinstance(cell, NO_NUMBERS) or (isinstance(cell, str) and ("_" in cell or not cell.isascii())):
         return None
     try:
         return float(cell)
     except Exception:  # whatever the conversion of somebody's own type raises: it is no number
         return None
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and "_" not in text
 
 
 def is_number(cell: Any) -> bool:
