@@ -232,14 +232,12 @@ def is_number(cell: Any) -> bool:
     """Whether a cell is a number, or meant as one: written with a comma, another minus sign or other digits."""
     if _number(cell) is not None:
         return True
+    if not isinstance(cell, str) or "_" in cell:
+        return False
     try:
-        return isinstance(cell, str) and "_" not in cell and bool(np.isfinite(float(_with_points(cell))))
+        return bool(np.isfinite(float(cell.replace(",", ".").replace("\N{MINUS SIGN}", "-"))))
     except ValueError:
         return False
-
-
-def _with_points(text: str) -> str:
-    return text.replace(",", ".").replace("\N{MINUS SIGN}", "-")
 
 
 def is_absent(cell: Any) -> bool:
