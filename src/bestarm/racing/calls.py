@@ -35,7 +35,7 @@ from bestarm.record.record import Failure, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
-from bestarm.record.store import Store, StoredRace, check_cost, one_line
+from bestarm.record.store import Store, StoredRace, check_cost
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import Groups, Items, RaceArms, digest, race_arms, shuffled
 from bestarm.sources.programs import STOPS, TIMEOUT, Command, Commands, Measure, Measured
@@ -49,7 +49,7 @@ from bestarm.sources.tables import (
     table_bounds,
     without_gaps,
 )
-from bestarm.text import file_name
+from bestarm.text import file_name, one_line
 
 ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
 # What settings and scores raise that no race has, though each of them is of the right kind.
