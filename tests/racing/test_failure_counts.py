@@ -1,6 +1,5 @@
 """Evaluations that fail: scores out of bounds, how failures are counted, time-outs, and what verdicts claim."""
 
-import asyncio
 import json
 import random
 import re
@@ -9,7 +8,6 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
@@ -26,10 +24,10 @@ from bestarm.racing import FailureCount, Record, evaluation
 from bestarm.sources import programs
 from bestarm.sources.processes import LATE, Ended
 from race_files import Memory, RaceFile
+from row_races import Way, ways
 from small_race import LEVEL, run, share
 
 FROZEN = Path(__file__).parents[1] / "data" / "frozen"
-Way = Callable[..., RaceResult[Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -37,34 +35,13 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "FIRST_PAUSE", 1e-6)
 
 
-def in_turn(evaluate: Any, **options: Any) -> RaceResult[Any]:
-    return run(evaluate, **options)  # type: ignore[no-any-return]
-
-
-def on_threads(evaluate: Any, **options: Any) -> RaceResult[Any]:
-    with ThreadPoolExecutor(2) as pool:
-        return in_turn(evaluate, executor=pool, **options)
-
-
-def awaited(evaluate: Any, **options: Any) -> RaceResult[Any]:
-    async def later(arm: Any, item: Any) -> Any:
-        await asyncio.sleep(0)
-        return evaluate(arm, item)
-
-    return in_turn(later, **options)
-
-
-def jointly(evaluate: Any, **options: Any) -> RaceResult[Any]:
-    return in_turn(lambda arms, item: {arm: evaluate(arm, item) for arm in arms}, jointly=True, **options)
-
-
-ways = pytest.mark.parametrize("way", [in_turn, on_threads, awaited, jointly])
+each_way = pytest.mark.parametrize("way", ways(run))
 
 
 # --- scores out of bounds --------------------------------------------------------------------------------------------
 
 
-@ways
+@each_way
 @pytest.mark.parametrize("on_error", ["raise", "worst", "disqualify"])
 def test_a_score_out_of_bounds_is_raised_whatever_on_error_says_and_not_tried_again(way: Way, on_error: str) -> None:
     calls = Counter[tuple[str, int]]()
@@ -108,7 +85,7 @@ def test_scores_out_of_bounds_are_not_told(on_error: Any) -> None:
 BOUNDS = [(0.0, 1.0), (-100.0, 300.0), (5.0, 5.001)]
 
 
-@ways
+@each_way
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_rounding_beyond_a_bound_counts_as_the_bound(way: Way, bounds: tuple[float, float]) -> None:
     low, high = bounds
@@ -171,13 +148,13 @@ def as_counts(result: RaceResult[Any]) -> dict[str, tuple[int, int, int, int]]:
     return {one.arm: (one.retried, one.worst, one.timed_out, one.disqualified) for one in result.failures}
 
 
-@ways
+@each_way
 def test_attempts_that_were_tried_again_and_scores_counted_as_worst_are_told_apart(way: Way) -> None:
     flaky = Flaky()
     result = way(flaky, retries=2, on_error="worst", items=range(30), rounds_in_flight=1, epsilon=1e-9)
     counts = as_counts(result)
     assert set(counts) >= {"mid", "high"}
-    if way is not jointly:
+    if way.__name__ != "jointly":  # where all arms are tried again if one failed
         assert set(counts) == {"mid", "high"}
         for arm, (retried, worst, timed_out, gone) in counts.items():
             assert retried + worst == flaky.failed[arm]

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from bestarm.racing import Outage
 from conftest import Cli
 from own_games import Playing
 from race_files import Memory, RaceFile
+from row_races import Way, ways
 from small_race import LEVEL, run, share
 
 AT = 3  # rounds before the network goes down
@@ -38,36 +38,24 @@ class Network:
             raise ConnectionError("no network")
         return share(arm, item)
 
-    def jointly(self, arms: tuple[str, ...], item: int) -> dict[str, float]:
-        return {arm: self(arm, item) for arm in arms}
-
-    async def awaited(self, arm: str, item: int) -> float:
-        return self(arm, item)
-
 
 def told(result: RaceResult[Any]) -> tuple[str, str]:
     return str(result), result.to_json()
 
 
-def on_threads(network: Network, **options: Any) -> RaceResult[Any]:
-    with ThreadPoolExecutor(2) as pool:
-        return run(network, executor=pool, rounds_in_flight=3, **options)  # type: ignore[no-any-return]
+THREE = {"rounds_in_flight": 3}
+in_turn, on_threads, awaited, jointly = ways(run)
 
 
-WAYS: dict[str, Callable[..., RaceResult[Any]]] = {
-    "in turn": run,
-    "three in flight": lambda network, **options: run(network, rounds_in_flight=3, **options),
-    "threads": on_threads,
-    "awaited": lambda network, **options: run(network.awaited, **options),
-    "jointly": lambda network, **options: run(network.jointly, jointly=True, **options),
-    "in groups": lambda network, **options: run(network, groups=[item // 1 for item in range(500)], **options),
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_race_ends_undecided_and_goes_on_where_it_was(way: str, tmp_path: Path) -> None:
-    network, file = Network(), tmp_path / "race.sqlite"
-    race = WAYS[way]
+@pytest.mark.parametrize(
+    ("way", "options"),
+    [
+        *((in_turn, {}), (in_turn, THREE), (on_threads, THREE), (awaited, {}), (jointly, {})),
+        (in_turn, {"groups": list(range(500))}),
+    ],
+)
+def test_a_race_ends_undecided_and_goes_on_where_it_was(way: Way, options: dict[str, Any], tmp_path: Path) -> None:
+    network, file, race = Network(), tmp_path / "race.sqlite", partial(way, **options)
     result = race(network, on_error="disqualify", store=file)
     assert (result.reason, result.answered, result.best, result.leader) == (Reason.OUTAGE, False, None, "high")
     assert result.outage is not None
