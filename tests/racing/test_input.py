@@ -44,7 +44,7 @@ def assert_refused(
     with pytest.raises(error, match="^" + re.escape(message)) as caught:
         bestarm.race(evaluate, progress=False, **given)
     assert_one_sentence(caught.value)
-    if not {"retries", "executor", "jointly"} & set(given):
+    if not {"retries", "executor", "jointly", "shuffle_arms"} & set(given):
         with pytest.raises(error, match="^" + re.escape(message)):
             bestarm.Race(**given)
     assert evaluate.calls == 0
@@ -78,9 +78,12 @@ OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
 }
 WRONG_TYPE: dict[str, tuple[Any, ...]] = {
     "lower_is_better": ("no",),
+    "jointly": ("no",),
+    "shuffle_arms": ("no",),
     "arms": (None, 5, "abc", b"abc", {1, 2}, frozenset({1, 2}), "name " * 1000),
     "items": (5, "items.txt", b"items", {"a": 1}, {1}, frozenset({1, 2}), "text " * 1000, set(range(1000))),
     "executor": (4, ThreadPoolExecutor),
+    "groups": (5, "abc"),
 }
 
 
@@ -177,6 +180,10 @@ MINE = "PairwiseBAI(0.1, comparison=Betting((0.0, 2.0)))"
         (
             {"algorithm": BETTING, "min_rounds": 20},
             f"{MINE} has no setting min_rounds, got min_rounds=20 together with it",
+        ),
+        *(
+            ({"algorithm": BY_LUCB, name: 0.1}, f"LUCB(0.1) has no setting {name}, got {name}=0.1 together with it")
+            for name in ("epsilon", "indifference_zone")
         ),
         ({"algorithm": BETTING, "bounds": (0, 1)}, "bounds=(0, 1) do not fit Betting((0.0, 2.0)), which is for"),
         (
@@ -389,6 +396,8 @@ def test_a_refused_continuation_changes_nothing(tmp_path: Path) -> None:
         ({"lower_is_better": True}, "lower_is_better was False when the race began and is True now"),
         ({"rounds_in_flight": 2}, "rounds_in_flight was 1 when the race began and is 2 now"),
         ({"on_error": "disqualify"}, "on_error was 'raise' when the race began and is 'disqualify' now"),
+        ({"replace": True}, "replace was False when the race began and is True now"),
+        ({"groups": lambda item: item // 2}, "groups was 'not given' when the race began and is 'given' now"),
         ({"min_rounds": 12}, "min_rounds was 10 when the race began and is 12 now"),
         ({"items": range(51)}, "n_items was 50 when the race began and is 51 now"),
         ({"items": range(1, 51)}, "the items are not the same"),

@@ -109,10 +109,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"algorithm": PairwiseBAI(), "comparison": Betting()},
         r"^comparison=Betting\(\) is given together with algorithm=PairwiseBAI\(\): leave algorithm out",
     ),
-    "delta": (
-        {"algorithm": PairwiseBAI(0.01), "delta": 0.05, "bounds": None},
-        r"^delta is 0.05 here and 0.01 in PairwiseBAI\(0.01\): give it in one place$",
-    ),
     "min_rounds of an algorithm": (
         {"algorithm": PairwiseBAI(), "min_rounds": 5, "bounds": None},
         r"^min_rounds is 5 here and 10 in PairwiseBAI\(\): give it in one place$",
@@ -157,12 +153,6 @@ def test_a_comparison_that_does_not_adapt_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"^Stiff needs a method adapted\(bounds, pool\)"):
         run(comparison=Stiff())
-
-
-@pytest.mark.parametrize("name", ["jointly", "shuffle_arms"])
-def test_flags_are_flags(name: str) -> None:
-    with pytest.raises(TypeError, match=f"^{name} must be True or False, got 'no'"):
-        run(**{name: "no"})
 
 
 def test_a_confidence_is_not_taken_for_delta() -> None:

@@ -14,7 +14,6 @@ import bestarm
 from bestarm import Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, PairwiseBAI, Reason
 from bestarm.comparisons import Betting, EmpiricalBernstein, Portfolio
-from bestarm.comparisons.betting import BETS
 from bestarm.racing import ForPopulation
 from conftest import Cli
 from naive import Matrix
@@ -37,7 +36,7 @@ def slow_candidates(result: RaceResult[Any], delta: float = 0.05) -> set[int]:
     scores, K = result.scores, len(result.arms)
     low, high = result.bounds or (0.0, 1.0)
     sign = -1.0 if result.settings.lower_is_better else 1.0
-    bets = np.array(BETS)
+    bets = np.array(Betting().bets)
     weights = np.sqrt(bets) / np.sqrt(bets).sum()
     standing = set(range(K))
     log_wealth = np.zeros((K, K, bets.size))
@@ -309,43 +308,12 @@ def test_a_race_is_not_continued_for_another_target(tmp_path: Any) -> None:
         run(reads(rows), items=range(400), bounds=(0, 1), target="population", store=where)
 
 
-def test_a_race_is_not_continued_with_items_drawn_otherwise(tmp_path: Any) -> None:
-    rows, where = bounded_rows(1), tmp_path / "race.sqlite"
-    run(reads(rows), items=range(400), bounds=(0, 1), max_evaluations=50, store=where)
-    with pytest.raises(bestarm.StoreError, match="replace was False when the race began and is True now"):
-        run(reads(rows), items=range(400), bounds=(0, 1), replace=True, store=where)
-    with pytest.raises(bestarm.StoreError, match="groups was 'not given' when the race began and is 'given' now"):
-        run(reads(rows), items=range(400), bounds=(0, 1), groups=lambda item: item // 2, store=where)
-
-
 # --- items that run out -----------------------------------------------------------------------------------------------
 
 
 def close(seed: int, n: int = 40) -> Matrix:
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, 1)) + 0.5 * rng.standard_normal((n, 3))
-
-
-def test_without_bounds_nobody_leaves_without_a_test() -> None:
-    result = run(reads(close(0)), arms=range(3), items=range(40))
-    assert result.reason is Reason.RAN_OUT_OF_ITEMS
-    assert not result.answered
-    assert result.best is None
-    assert len(result.candidates) == 3
-    assert result.eliminations == ()
-    assert 0 < result.regret_bound < np.inf
-    assert result.verdict.startswith('No answer: the items ran out. "')
-    assert "the best on items like these is" in result.verdict
-
-
-def test_with_a_target_of_these_items_all_items_are_an_answer() -> None:
-    rows = np.clip(0.5 + 0.1 * close(0), 0, 1)
-    result = run(reads(rows), arms=range(3), items=range(40), bounds=(0, 1))
-    assert result.reason is Reason.ALL_ITEMS_USED
-    assert result.best == int(rows.mean(axis=0).argmax())
-    for_law = run(reads(rows), arms=range(3), items=range(40), bounds=(0, 1), target="population")
-    assert for_law.reason is Reason.RAN_OUT_OF_ITEMS
-    assert len(for_law.candidates) == 3
 
 
 def test_lucb_on_a_list_settles_nobody() -> None:
