@@ -1,7 +1,6 @@
 """Edges that other tests do not reach: extras that are not installed, what is told twice, ends that hardly happen."""
 
 import builtins
-import json
 import math
 import sqlite3
 from pathlib import Path
@@ -14,9 +13,7 @@ import bestarm
 from bestarm import EvaluationError, Race
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equicorrelated_arms
-from bestarm.racing import Record
 from bestarm.testing import ALGORITHM_PROPERTIES, ConformanceError, Trial
-from conftest import Cli
 from naive import Matrix
 from own_games import Playing
 from row_races import run
@@ -94,11 +91,6 @@ def test_a_failure_that_is_told_as_one_keeps_its_words() -> None:
     assert [(out.arm, out.failure) for out in race.result().disqualified] == [("b", "the cluster lost it")]
 
 
-def test_rows_of_a_record_leave_out_what_is_not_there_yet() -> None:
-    rows: list[tuple[int, int, float | None, str | None]] = [(1, 1, 0.5, None), (1, 2, None, "no")]
-    assert list(Record.of_rows([(1, "x", 3)], rows, ahead=1).rows()) == rows
-
-
 def test_an_arm_that_failed_after_the_end_is_out_of_its_intervals() -> None:
     """The failure of a later round decides: it ends the race before that round is absorbed."""
     race = Race(["a", "b"], items=range(100), bounds=(0, 1), on_error="disqualify")
@@ -161,15 +153,6 @@ def test_the_page_of_an_algorithm_without_a_guarantee_says_so(tmp_path: Path) ->
     assert "<p>The algorithm gives no guarantee.</p>" in (tmp_path / "race.html").read_text(encoding="utf-8")
 
 
-def test_report_prints_json_where_it_is_wanted(cli: Cli, tmp_path: Path) -> None:
-    store, page = tmp_path / "race.sqlite", tmp_path / "race.html"
-    run(level, list(LEVEL), range(100), bounds=(0, 1), store=store)
-    done = cli("report", store, "-o", page, "--json")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["best"] == "c"
-    assert page.read_text(encoding="utf-8").startswith("<!")
-
-
 def test_arms_are_printed_as_they_are_made() -> None:
     table = [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
     assert repr(TableArms(table)) == "<TableArms: 3 items x 2 arms>"
@@ -189,14 +172,6 @@ def test_a_pool_gives_each_item_once_and_no_more_than_it_has() -> None:
 # --- the kit ---------------------------------------------------------------------------------------------------------
 
 
-class Wrong(Game):
-    """Says that an arm was queried once more than it was."""
-
-    @property
-    def counts(self) -> Any:
-        return super().counts + (self.n_rounds > 1)
-
-
 class WrongMeans(Game):
     @property
     def means(self) -> Matrix:
@@ -209,11 +184,7 @@ class WrongBest(Game):
         return int(np.nanargmin(self.means))
 
 
-@pytest.mark.parametrize(
-    ("game", "seen"),
-    [(Wrong, "counts are"), (WrongMeans, "means are"), (WrongBest, "best is")],
-    ids=str,
-)
+@pytest.mark.parametrize(("game", "seen"), [(WrongMeans, "means are"), (WrongBest, "best is")], ids=str)
 def test_the_kit_counts_for_itself(game: type[Game], seen: str) -> None:
     rows = np.random.default_rng(0).random((20, 3))
     trial = Trial(Playing(game), rows, 0, lambda algorithm, order: algorithm, None)

@@ -357,29 +357,6 @@ def test_a_pool_of_processes_that_breaks_down_ends_the_race() -> None:
         run(operator.call, arms, range(5), executor=pool, on_error="disqualify", rounds_in_flight=1)
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 50])
-@pytest.mark.parametrize(
-    "how", [{}, {"rounds_in_flight": 4}, {"executor": Inline()}], ids=["", "in flight", "executor"]
-)
-def test_scores_before_an_interrupt_are_kept_and_the_race_continues(n: int, how: Any, tmp_path: Path) -> None:
-    rows, calls, limit = bounded_rows(0), Counter[tuple[int, int]](), n
-
-    def evaluate(arm: int, item: int) -> float:
-        if calls.total() == limit:
-            raise KeyboardInterrupt
-        calls[item, arm] += 1
-        return float(rows[item, arm])
-
-    stopped = in_turn(evaluate, store=tmp_path / "race.sqlite", bounds=(0, 1), **how)
-    assert (stopped.reason, stopped.n_rounds, set(stopped.candidates)) == ("interrupted", n // 5, set(ARMS))
-    assert stopped.scores.tolist() == rows[: n // 5].tolist()
-    assert stopped.leader == (max(ARMS, key=lambda arm: rows[: n // 5, ARMS[arm]].mean()) if n >= 5 else None)
-    limit = -1
-    continued = in_turn(evaluate, store=tmp_path / "race.sqlite", bounds=(0, 1), **how)
-    assert told(continued) == told(in_turn(reads(rows), bounds=(0, 1), **how))
-    assert set(calls.values()) == {1}
-
-
 SCRIPT = """
 import asyncio, itertools, os, signal, sys, threading
 from concurrent.futures import ThreadPoolExecutor

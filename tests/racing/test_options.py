@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm import race
 from bestarm.algorithms import LUCB, ConvexBAI, Game, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, EmpiricalBernstein, LeaderBetting, Portfolio, StudentMixture
 from bestarm.racing import options
-from small_race import run, share
+from small_race import run
 
 
 def test_options_have_the_same_names_and_defaults_everywhere() -> None:
@@ -136,15 +135,6 @@ def test_an_algorithm_that_must_see_each_round_has_one_in_flight_on_an_executor(
         assert run(executor=pool).settings.rounds_in_flight == 4
         with pytest.raises(ValueError, match="rounds_in_flight must be 1, got 2"):
             run(algorithm=LUCB(0.1), bounds=None, executor=pool, rounds_in_flight=2)
-
-
-def test_arms_and_items_are_named() -> None:
-    with pytest.raises(TypeError, match="positional"):
-        race(share, ["a", "b"])  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="positional"):
-        PairwiseBAI(0.05, Betting())  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"^delta must be a number, got Betting\(\): a comparison is given by name"):
-        PairwiseBAI(Betting())  # type: ignore[arg-type]
 
 
 def test_a_comparison_that_does_not_adapt_is_refused() -> None:

@@ -13,7 +13,6 @@ import bestarm
 from bestarm import EvaluationError, Race, RaceResult, StoreError, load_result
 from bestarm.algorithms import Game, Reason
 from bestarm.racing import Outage
-from conftest import Cli
 from own_games import Playing
 from race_files import Memory, RaceFile
 from row_races import Way, ways
@@ -233,29 +232,3 @@ def test_a_game_that_asks_for_some_arms_ends_when_all_of_them_fail(rounds_in_fli
     result = bestarm.race(evaluate, arms=list("abcd"), rounds_in_flight=rounds_in_flight, **options)
     assert (result.reason, result.n_rounds) == ("outage", rounds_in_flight)  # the first of them ask for a and b
     assert result.candidates == ("a", "b", "c", "d")
-
-
-def test_the_command_line_shows_it_with_exit_code_4_and_resumes(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    Path("over_the_net.py").write_text(
-        "import pathlib\n"
-        "def score(arm, item):\n"
-        "    if pathlib.Path('down').exists():\n"
-        "        raise OSError('no network')\n"
-        "    return {'a': 0.2, 'b': 0.8}[arm]\n"
-    )
-    Path("items.txt").write_text("\n".join(map(str, range(60))))
-    Path("down").touch()
-    call = "run over_the_net:score --arms a,b --items items.txt --bounds 0,1 --on-error disqualify --store race.sqlite"
-    began = cli(*call.split())
-    assert began.exit_code == 4
-    assert "to continue: bestarm resume race.sqlite" in " ".join(began.stderr.split())
-    for command in ("show race.sqlite", "show race.sqlite --json", "report race.sqlite -o page.html"):
-        ended = cli(*command.split())
-        assert ended.exit_code == (0 if command.startswith("report") else 4), ended.output
-    Path("down").unlink()
-    assert cli("resume", "race.sqlite", "--yes").exit_code == 0
-    assert load_result("race.sqlite").best == "b"

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bestarm
 from bestarm import Race, RaceResult
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, PairwiseBAI
 from bestarm.comparisons import ConvexBernstein, LeaderBetting, StudentMixture
@@ -163,21 +162,6 @@ def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_
 
 
 # --- whatever the order of arrival -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_scores_told_in_any_order_and_in_parts_give_the_same_race(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = bounded_rows(seed)
-    options: dict[str, Any] = {"bounds": (0, 1), "rounds_in_flight": int(rng.integers(2, 12))}
-    race = Race(range(N_ARMS), items=range(400), **options)
-    out: list[tuple[bestarm.Round[Any], int]] = []
-    while not race.finished:
-        out += [(todo, arm) for todo in race.ask() for arm in todo.arms]
-        for k in sorted(rng.choice(len(out), int(rng.integers(1, len(out) + 1)), replace=False), reverse=True):
-            todo, arm = out.pop(int(k))
-            race.tell(todo if rng.random() < 0.5 else todo.number, {arm: rows[todo.item, arm]})
-    assert told(race.result()) == told(run(reads(rows), items=range(400), **options))
 
 
 @pytest.mark.parametrize("best_is_slow", [True, False])

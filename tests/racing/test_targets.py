@@ -301,13 +301,6 @@ def test_targets_that_cannot_be(items: Any, options: dict[str, Any], message: st
         Race(range(3), items=items, **options)
 
 
-def test_a_race_is_not_continued_for_another_target(tmp_path: Any) -> None:
-    rows, where = bounded_rows(1), tmp_path / "race.sqlite"
-    run(reads(rows), items=range(400), bounds=(0, 1), max_evaluations=50, store=where)
-    with pytest.raises(bestarm.StoreError, match="target was 'items' when the race began and is 'population' now"):
-        run(reads(rows), items=range(400), bounds=(0, 1), target="population", store=where)
-
-
 # --- items that run out -----------------------------------------------------------------------------------------------
 
 
