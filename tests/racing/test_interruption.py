@@ -198,15 +198,19 @@ def test_what_comes_out_after_ctrl_c_on_an_executor_is_dropped(tmp_path: Path, m
     as_uninterrupted(tmp_path / "race.sqlite", result, rounds_in_flight=2)
 
 
-def test_after_ctrl_c_while_scores_are_saved_nothing_is_evaluated(tmp_path: Path) -> None:
+def test_after_ctrl_c_while_a_failure_is_saved_the_next_arm_is_not_evaluated(tmp_path: Path) -> None:
     class Signalled(Memory):
         def save(self, rounds: Any, scores: Any) -> None:
             super().save(rounds, scores)
             signal.raise_signal(signal.SIGINT)
 
     begun: list[str] = []
-    result = run(lambda arm, item: begun.append(arm) or 0.5, tmp_path, store=Signalled())  # type: ignore[func-returns-value]
-    assert (result.reason, begun) == ("interrupted", ARMS)
+
+    def evaluate(arm: str, item: int) -> None:
+        begun.append(arm)
+
+    result = run(evaluate, tmp_path, store=Signalled(), on_error="worst")
+    assert (result.reason, begun) == ("interrupted", ["low"])
 
 
 def test_ctrl_c_ends_races_in_threads_too() -> None:
