@@ -294,9 +294,7 @@ class RaceState:
 
 def known_reason(game: Game, why: str) -> Reason:
     """The reason why a game ended; a game of your own must use one of those that results have words for."""
-    known = {str(reason): reason for reason in REASONS_OF_GAMES}
-    if why not in known:
-        raise ValueError(
-            f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {short_repr(why)}"
-        )
-    return known[why]
+    if why not in REASONS_OF_GAMES:
+        known = ", ".join(repr(str(reason)) for reason in REASONS_OF_GAMES)
+        raise ValueError(f"{type(game).__name__}.reason must be one of {known}, got {short_repr(why)}")
+    return Reason(why)
