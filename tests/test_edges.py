@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bestarm
-from bestarm import EvaluationError, Race
+from bestarm import Race
 from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import BernoulliArms, GaussianArms, PoolArms, TableArms, equicorrelated_arms
 from bestarm.testing import ALGORITHM_PROPERTIES, ConformanceError, Trial
@@ -83,12 +83,6 @@ def test_the_last_candidate_of_an_open_game_is_not_disqualified() -> None:
 
 
 # --- items, failures, records ----------------------------------------------------------------------------------------
-
-
-def test_a_failure_that_is_told_as_one_keeps_its_words() -> None:
-    race = Race(list(LEVEL), items=range(100), bounds=(0, 1), on_error="disqualify")
-    race.tell(race.ask()[0], LEVEL | {"b": EvaluationError("the cluster lost it")})
-    assert [(out.arm, out.failure) for out in race.result().disqualified] == [("b", "the cluster lost it")]
 
 
 def test_an_arm_that_failed_after_the_end_is_out_of_its_intervals() -> None:

@@ -103,11 +103,6 @@ def test_who_failed_alone_before_stays_disqualified(tmp_path: Path) -> None:
     assert (whole.best, [one.arm for one in whole.disqualified]) == ("high", ["mid"])
 
 
-def test_all_but_one_that_fail_are_disqualified_as_before() -> None:
-    result = run(Network(arms=("low", "high")), on_error="disqualify")
-    assert (result.best, len(result.disqualified), result.outage) == ("mid", 2, None)
-
-
 @pytest.mark.parametrize("rounds_in_flight", [1, 3])
 def test_exceptions_told_for_all_arms_end_a_race(rounds_in_flight: int, tmp_path: Path) -> None:
     options: dict[str, Any] = {"items": range(500), "bounds": (0, 1), "rounds_in_flight": rounds_in_flight}
