@@ -19,10 +19,10 @@ import pytest
 
 import bestarm
 from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreError, load_result, race_commands
-from bestarm.cli.app import show_result
 from bestarm.racing import FailureCount, Record, evaluation
 from bestarm.sources import programs
 from bestarm.sources.processes import LATE, Ended
+from conftest import Cli
 from race_files import Memory, RaceFile
 from row_races import Way, ways
 from small_race import LEVEL, run, share
@@ -219,21 +219,6 @@ def test_a_disqualification_that_ends_the_race_counts_its_attempts_too(tmp_path:
     assert as_counts(result) == {"high": (1, 0, 0, 1)} == as_counts(load_result(store))
 
 
-def test_arms_that_fail_in_rounds_in_flight_after_they_left_are_no_disqualifications() -> None:
-    left = run(items=iter(range(60)), rounds_in_flight=4)["low"].left_in_round
-    late = Counter[int]()
-
-    def evaluate(arm: str, item: int) -> float:
-        if arm == "low" and item >= left:  # items are numbered from 0, rounds from 1
-            late[item] += 1
-            raise OSError("too late")
-        return share(arm, item)
-
-    result = run(evaluate, items=iter(range(60)), rounds_in_flight=4, on_error="disqualify")
-    assert late
-    assert (result["low"].left_in_round, result["low"].status, result.failures) == (left, "out", ())
-
-
 @pytest.mark.parametrize("on_error", ["worst", "disqualify"])
 @pytest.mark.parametrize("retries", [1, 3])
 def test_counts_are_the_same_in_every_store_and_however_often_a_race_is_continued(
@@ -310,7 +295,7 @@ def test_failures_that_are_told_with_words_like_ours_are_counted_as_what_they_ar
     assert as_counts(race.result()) == {"mid": (0, 1, 0, 0)}
 
 
-def test_counts_are_in_the_table_on_the_page_in_json_and_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
+def test_counts_are_in_the_table_on_the_page_in_json_and_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     tried = Counter[Any]()
 
     def evaluate(arm: str, item: int) -> float:
@@ -319,7 +304,7 @@ def test_counts_are_in_the_table_on_the_page_in_json_and_on_the_command_line(tmp
             raise OSError("[bold]")
         return share(arm, item)
 
-    result = run(evaluate, retries=1, on_error="worst")
+    result = run(evaluate, retries=1, on_error="worst", store=tmp_path / "race.sqlite")
     sentence = "4 evaluations failed: low (1 retried) and mid (2 retried, 1 counted as worst)."
     lines = str(result).splitlines()
     assert lines[lines.index(sentence) - 1].endswith("% saved.")
@@ -327,8 +312,7 @@ def test_counts_are_in_the_table_on_the_page_in_json_and_on_the_command_line(tmp
     result.to_html(tmp_path / "race.html")
     assert f'<p class="soft">{sentence}</p>' in (tmp_path / "race.html").read_text(encoding="utf-8")
     assert json.loads(result.to_json())["failures"] == [asdict(one) for one in result.failures]
-    show_result(result, as_json=False)
-    assert sentence in " ".join(capsys.readouterr().out.split())
+    assert sentence in " ".join(cli("show", tmp_path / "race.sqlite").stdout.split())
     one = run(always({"high": 1}), on_error="disqualify")
     assert "\n1 evaluation failed: high (disqualified).\n" in str(one)
 

@@ -235,8 +235,9 @@ def test_failures_of_arms_already_out_and_of_rounds_after_the_end_do_not_matter(
     bad: Bad = {(item, ARMS[out.arm]): BOOM for item in range(out.round, out.round + 4)}
     bad |= {(item, arm): BOOM for item in range(expected["n_rounds"], 400) for arm in range(5)}
     for way in (in_turn, on_threads, awaited):
-        result = told(way(failing(rows, bad), bounds=(0, 1), rounds_in_flight=5, on_error="disqualify"))
-        assert result | {"scores": expected["scores"]} == expected
+        result = way(failing(rows, bad), bounds=(0, 1), rounds_in_flight=5, on_error="disqualify")
+        assert told(result) | {"scores": expected["scores"]} == expected
+        assert (result[out.arm].status, result.failures) == ("out", ())
 
 
 @pytest.mark.parametrize("executor", [None, Inline()])

@@ -160,22 +160,24 @@ def test_portfolios_say_something_about_items_like_these() -> None:
     assert set(result.candidates) <= set(result.for_population.candidates)
 
 
-def test_a_score_that_is_not_there_is_no_score() -> None:
-    """An arm that the race had dropped fails in flight: of items like these nothing is known about it from there on."""
-    race = Race(
-        ["A", "B", "C"],
-        items=range(60),
-        bounds=(0, 1),
-        on_error="disqualify",
-        rounds_in_flight=60,
-        lower_is_better=True,
-    )
-    level = {"A": 0.5, "B": 0.5, "C": 0.7}
+def down_from(
+    number: int, arms: set[str], level: dict[str, float], luck: np.random.Generator | None = None, **options: Any
+) -> RaceResult[Any]:
+    """A race in which some arms fail from a round on; the others score their level, or with some luck 1 that often."""
+    usual: dict[str, Any] = {"items": range(400), "bounds": (0, 1), "on_error": "disqualify"}
+    race = Race(level, **usual | options)
     while not race.finished:
         for todo in race.ask():
-            down = {"C"} if todo.number > 20 else set()
-            race.tell(todo, {arm: RuntimeError("down") if arm in down else level[arm] for arm in todo.arms})
-    result = race.result()
+            failed = arms if todo.number >= number else set()
+            scores = {arm: level[arm] if luck is None else float(luck.random() < level[arm]) for arm in todo.arms}
+            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
+    return race.result()
+
+
+def test_a_score_that_is_not_there_is_no_score() -> None:
+    """An arm that the race had dropped fails in flight: of items like these nothing is known about it from there on."""
+    options: dict[str, Any] = {"items": range(60), "rounds_in_flight": 60, "lower_is_better": True}
+    result = down_from(21, {"C"}, {"A": 0.5, "B": 0.5, "C": 0.7}, **options)
     assert result.disqualified == ()
     assert result.for_population is not None
     assert result.for_population.candidates == ("A", "B")
@@ -183,20 +185,8 @@ def test_a_score_that_is_not_there_is_no_score() -> None:
     assert "or the best of all is C, which could not be evaluated" in result.verdict
 
 
-def down_from(number: int, arms: set[str], level: dict[str, float]) -> RaceResult[Any]:
-    """A race in which some arms fail from a round on; the others score about their level."""
-    race = Race(level, items=range(400), bounds=(0, 1), on_error="disqualify")
-    luck = np.random.default_rng(0)
-    while not race.finished:
-        for todo in race.ask():
-            failed = arms if todo.number >= number else set()
-            scores = {arm: float(luck.random() < level[arm]) for arm in todo.arms}
-            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
-    return race.result()
-
-
 def test_a_failure_that_ends_the_race_counts_for_items_like_these_too() -> None:
-    result = down_from(6, {"A"}, {"A": 0.6, "B": 0.5})
+    result = down_from(6, {"A"}, {"A": 0.6, "B": 0.5}, np.random.default_rng(0))
     assert (result.best, result.n_rounds) == ("B", 5)
     assert result.for_population == ForPopulation(("B",), 0.0, ("A",))
     assert "it is the best of those that could be evaluated too, or the best of all is A" in result.verdict
@@ -206,15 +196,8 @@ def test_items_like_these_where_all_that_are_left_fail() -> None:
     """Of a race on groups: by size others are ahead than by groups, and those of the population fail together."""
     sizes = [4000] + [1] * 400
     labels = np.repeat(np.arange(len(sizes)), sizes).tolist()
-    luck = np.random.default_rng(1)
-    race = Race(["F", "B", "C", "D"], items=range(len(labels)), groups=labels, bounds=(0, 1), on_error="disqualify")
     level = {"F": 0.8, "B": 0.8, "C": 0.1, "D": 0.1}
-    while not race.finished:
-        for todo in race.ask():
-            failed = {"F", "B"} if todo.number >= 150 else set()
-            scores = {arm: float(luck.random() < level[arm]) for arm in todo.arms}
-            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
-    result = race.result()
+    result = down_from(150, {"F", "B"}, level, np.random.default_rng(1), items=range(len(labels)), groups=labels)
     beyond = result.for_population
     assert beyond is not None
     assert beyond.candidates == ()
@@ -233,6 +216,8 @@ def test_the_regret_bound_for_items_like_these_is_about_the_leader_of_the_race()
     assert result.best == "A"
     assert beyond.candidates == ("B",)
     assert beyond.regret_bound > 0.3
+    for_law = bestarm.race_table(rows, arms=["A", "B"], groups=labels, bounds=(0, 1), target="population")
+    assert for_law.best == "B"
 
 
 def test_a_lead_in_wins_is_not_cut_to_the_bounds() -> None:
