@@ -52,6 +52,12 @@ def broken_high(arm, item):
         raise ValueError("no licence")
     return score(arm, item)
 
+def fails_once(arm, item):
+    if not os.path.exists("tried"):
+        os.mkdir("tried")
+        raise OSError("busy")
+    return score(arm, item)
+
 def over_the_net(arm, item):
     if os.path.exists("down"):
         raise OSError("no network")
@@ -120,6 +126,7 @@ def test_json_is_that_of_the_same_call_from_python(run: Cli, words: str, setting
 def test_functions_of_other_kinds_and_races_without_items(cli: Cli, run: Cli) -> None:
     assert json.loads(run("--json", "--jointly", function="bench:jointly").stdout)["best"] == "high"
     assert json.loads(run("--json", function="bench:awaited").stdout)["settings"]["rounds_in_flight"] == 4
+    assert json.loads(run("--json", "--retries", 1, function="bench:fails_once").stdout)["best"] == "high"
     result = json.loads(cli("run", "bench:of_seed", "--arms", "low,high", "--json", "--quiet").stdout)
     assert (result["settings"]["items"], result["best"]) == ("seeds", "high")
 
