@@ -3,7 +3,8 @@
 import inspect
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -204,15 +205,17 @@ class GroupMean:
         """The mean over the items, for each arm where there are several."""
         values = []
         for item in items:
-            try:
+            with self._naming(arm, item):
                 values.append(self.function(arm, item))
-            except Exception as error:
-                raise self._failed(arm, item, error) from error
         return self._mean(arm, items, values)
 
-    def _failed(self, arm: Any, item: Any, error: Exception) -> EvaluationError:
-        """What went wrong, with the item of the group on which it did."""
-        return failed_call("arms" if self.jointly else label_text(arm), item, error)
+    @contextmanager
+    def _naming(self, arm: Any, item: Any) -> Iterator[None]:
+        """Name the item of the group on which something goes wrong."""
+        try:
+            yield
+        except Exception as error:
+            raise failed_call("arms" if self.jointly else label_text(arm), item, error) from error
 
     def _mean(self, arm: Any, items: Sequence[Any], values: list[Any]) -> Any:
         if not self.jointly:
@@ -239,10 +242,8 @@ class AwaitedGroupMean(GroupMean):
         """The mean over the items, one after the other."""
         values = []
         for item in items:
-            try:
+            with self._naming(arm, item):
                 values.append(await self.function(arm, item))
-            except Exception as error:
-                raise self._failed(arm, item, error) from error
         return self._mean(arm, items, values)
 
 
