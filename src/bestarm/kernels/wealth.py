@@ -106,13 +106,12 @@ def bet_on_all(rows, r, t, nu, board, sums, wealth, rule):
 
 
 @inlined
-def bet_on_pairs(rows, r, t, board, pairs, near, rule):
+def bet_on_pairs(rows, r, t, board, sums, better, near, rule):
     """One round of bets on all pairs, and with epsilon of those that show who is near."""
-    bet_on_all(rows, r, t, -rule.zone, board, pairs.sums, pairs.better, rule)
+    bet_on_all(rows, r, t, -rule.zone, board, sums, better, rule)
     if near is not None:
-        bet_on_all(rows, r, t, -rule.epsilon, board, pairs.sums, near, rule)
-    arms, is_out, differences, sums = board.arms, board.is_out, board.deviation, pairs.sums
-    m = board.progress[0].n_queried
+        bet_on_all(rows, r, t, -rule.epsilon, board, sums, near, rule)
+    arms, is_out, differences, m = board.arms, board.is_out, board.deviation, board.progress[0].n_queried
     for a in range(m):
         if not is_out[a]:
             _set_differences(rows, r, arms[a], m, arms, rule, differences)
@@ -365,7 +364,8 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
     progress, arms, means, is_out, deviation = board.progress[0], board.arms, board.means, board.is_out, board.deviation
     sums = row_of = total = chosen = None
     if pairs is not None:
-        sums, row_of, total = pairs.sums, pairs.better.row_of, pairs.better.total
+        sums, better = pairs.sums, pairs.better
+        row_of, total = better.row_of, better.total
     if on_leaders is not None:
         leaders, log = on_leaders.leaders, on_leaders.log
         chosen, schedule, n_entries, room = leaders.total, leaders.progress[0], log.n_entries, log.first_rounds.size
@@ -385,7 +385,7 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
         if portfolio is not None:
             bet_portfolio(rows, r, t, board, sums, portfolio, rule)
         if pairs is not None:
-            bet_on_pairs(rows, r, t, board, pairs, near, rule)
+            bet_on_pairs(rows, r, t, board, sums, better, near, rule)
         found = any_beaten(progress.n_queried, arms, is_out, sums, row_of, total, chosen, rule)
         if found:
             mark_by_summed_wealth(board, sums, row_of, total, chosen, rule, t)
