@@ -13,7 +13,8 @@ import bestarm
 import one_wealth
 from bestarm.algorithms import Algorithm, ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import Betting, LeaderBetting, Portfolio, SymmetricBetting, Wins, wealth
-from bestarm.comparisons.wealth import MANY_ROWS, RESERVE, WealthEvidence, asleep, delayed_bet, mixture
+from bestarm.comparisons.wealth import MANY_ROWS, RESERVE, WealthEvidence, mixture
+from bestarm.kernels.state import FOREVER
 from bestarm.record.store import check_cost
 from games import outcome, tell_both
 from naive import Matrix
@@ -100,10 +101,11 @@ def test_weights_sum_to_one_however_many_have_woken() -> None:
         bets = mixture(np.array([0.9, 0.5]), np.array([0.25, 0.75]), 0.3, n_rounds)
         assert bets.weights.sum() == pytest.approx(1.0, rel=1e-14)
         np.testing.assert_allclose(bets.weights[:2], [0.175, 0.525], rtol=1e-14)
-    assert [delayed_bet(0.5, 0.3, m).round for m in (1, 2, 3)] == [4, 16, 64]
-    assert [delayed_bet(0.5, 0.3, m).bet for m in (1, 2, 3)] == [0.25, 0.125, 0.0625]
-    assert sum(delayed_bet(0.5, 0.3, m).weight for m in range(1, 6)) + asleep(0.3, 5) == pytest.approx(0.3, rel=1e-14)
-    assert delayed_bet(1e-300, 0.3, 50).round == np.iinfo(np.int64).max
+    bets, weights, first_rounds = mixture(np.array([0.5]), np.ones(1), 0.4, 100)
+    assert first_rounds.tolist() == [1, 4, 16, 64, FOREVER]
+    assert bets.tolist() == [0.5, 0.25, 0.125, 0.0625, 0.0]
+    assert weights.tolist() == [0.6, 0.2, 0.1, 0.05, 0.05]
+    assert mixture(np.array([1e-300]), np.ones(1), 0.3, FOREVER - 1).first_rounds.tolist() == [1, FOREVER]
 
 
 def test_a_bet_wakes_in_its_round_and_not_before() -> None:
