@@ -274,6 +274,17 @@ class WealthEvidence(Evidence):
             self._change_pairs(partial(with_bet, bet=bets[n_awake], weight=weights[n_awake]))
         return FOREVER
 
+    def leader(self, candidates: Sequence[int]) -> int | None:
+        """In wins: the candidate whose smallest lead over another one is largest, the first of them."""
+        if self.criterion == "mean" or self.pairs is None:
+            return None
+        arms = np.array(candidates)
+        last = np.minimum(self.board.last_round[arms], self.board.n_rounds)
+        shared = np.maximum(np.minimum(last[:, None], last[None, :]), 1)
+        leads = -self.pairs.sums[np.ix_(arms, arms)] / shared
+        np.fill_diagonal(leads, np.inf)
+        return int(arms[np.argmax(leads.min(axis=1))])
+
     def lead(self, a: int, b: int) -> float:
         """The mean of arm a minus that of arm b (or its wins) over the rounds that the two shared; NaN without any."""
         board = self.board
