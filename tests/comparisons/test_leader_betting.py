@@ -66,18 +66,22 @@ def played_both(
     return game, slow
 
 
-@pytest.mark.parametrize("pool", [None, 120])
+@pytest.mark.parametrize(("n_rounds", "on_a_pool"), [(120, False), (120, True), (40, False), (40, True)])
 @pytest.mark.parametrize(("settings", "options", "n_arms"), SETTINGS, ids=str)
-def test_games_are_those_of_the_slow_reference(
-    settings: dict[str, Any], options: dict[str, Any], n_arms: int, pool: int | None
+def test_games_and_regret_bounds_are_those_of_the_slow_reference(
+    settings: dict[str, Any], options: dict[str, Any], n_arms: int, n_rounds: int, on_a_pool: bool
 ) -> None:
+    """Regret bounds of short games: the slow ones take long."""
+    pool = max(80, n_rounds) if on_a_pool else None
     for seed, draw in enumerate((coins, shared_noise)):
-        rows = draw(np.random.default_rng(seed), 120, n_arms)
+        rows = draw(np.random.default_rng(seed), n_rounds, n_arms)
         game, slow = played_both(LeaderBetting(pool=pool, **settings), rows, **options)
         assert outcome(game) == slow.outcome
         wealth = slow.totals(Leaders)
         for arm in game.candidates:
             assert leaders_of(game).leaders.total[arm] == pytest.approx(wealth[arm], rel=1e-9)
+        if n_rounds == 40:
+            assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
 
 
 @pytest.mark.parametrize("pool", [None, 120])
@@ -276,17 +280,6 @@ def test_bounds_for_leads_do_not_depend_on_how_often_and_about_whom_they_are_ask
         intervals_of(often)
     assert bounds(often) == bounds(once)
     assert often.intervals() == once.intervals()
-
-
-@pytest.mark.parametrize("pool", [None, 80])
-@pytest.mark.parametrize(("settings", "options", "n_arms"), SETTINGS, ids=str)
-def test_regret_bounds_are_those_of_the_slow_reference(
-    settings: dict[str, Any], options: dict[str, Any], n_arms: int, pool: int | None
-) -> None:
-    for seed, draw in enumerate((coins, shared_noise)):
-        rows = draw(np.random.default_rng(20 + seed), 40, n_arms)
-        game, slow = played_both(LeaderBetting(pool=pool, **settings), rows, **options)
-        assert game.regret_bound == pytest.approx(slow_regret_bound(slow, game.best), rel=1e-12)
 
 
 def slow_regret_bound(slow: WealthGame, leader: int) -> float:
