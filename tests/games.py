@@ -1,6 +1,6 @@
 """How random games are fed and compared in several files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,17 @@ import pytest
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, EliminationGame, Game, Intervals
-from naive import Matrix
+from naive import Matrix, Played
 from slow_games import SlowGame
 
 
 def feed(rng: np.random.Generator, game: Game, rows: NDArray[np.float64]) -> None:
     """Row by row, all at once, or in blocks."""
-    size = int(rng.choice([1, 7, 10_000]))
+    play_in_blocks(game, rows, int(rng.choice([1, 7, 10_000])))
+
+
+def play_in_blocks(game: Game, rows: NDArray[np.float64], size: int) -> None:
+    """In blocks of so many rows, until the game ends; single rows are told."""
     for start in range(0, len(rows), size):
         if game.finished:
             return
@@ -49,6 +53,59 @@ def tell_both(rng: np.random.Generator, game: EliminationGame, slow: SlowGame, f
             slow.next_round()
             game.tell(row[game.ask()])
     return n_failed, n_withdrawn
+
+
+# --- random rewards --------------------------------------------------------------------------------------------------
+
+
+def gaussian(rng: np.random.Generator, n: int, K: int, spread: float = 1.0) -> Matrix:
+    """Correlated arms, in clusters, with leads from far below to far above the noise."""
+    own = 10 ** rng.uniform(-2, -0.3, K)
+    cluster_noise = rng.uniform(0, 1) * rng.standard_normal((n, 3))[:, rng.integers(3, size=K)]
+    return spread * rng.uniform(-1, 1, K) + cluster_noise + own * rng.standard_normal((n, K))
+
+
+def with_equal_arms(rng: np.random.Generator, rows: Matrix) -> Matrix:
+    return rows[:, rng.integers(rows.shape[1], size=rows.shape[1])]
+
+
+def with_levels(rng: np.random.Generator, rows: Matrix, levels: Sequence[float] = (0.0, 0.25, 0.5, 1.0)) -> Matrix:
+    """Some arms always have the same reward; by default a sum of powers of two."""
+    out = rows.copy()
+    for arm in np.flatnonzero(rng.random(rows.shape[1]) < 0.6):
+        out[:, arm] = rng.choice(levels)
+    return out
+
+
+def with_constant_leads(rng: np.random.Generator, rows: Matrix) -> Matrix:
+    """Some arms are another one plus a constant; all numbers on a grid, so that the difference is constant exactly."""
+    out = np.round(rows * 2**20) / 2**20
+    K = rows.shape[1]
+    for arm in rng.permutation(K)[1 : 2 + K // 2]:
+        out[:, arm] = out[:, rng.integers(K)] + rng.integers(-3, 4) / 4.0
+    return out
+
+
+# --- what two games have in common -----------------------------------------------------------------------------------
+
+
+def assert_as_reference(game: Game, expected: Played, rows: Matrix) -> None:
+    """Eliminations with their margins, candidates, counts and means are those of the reference."""
+    found = [*game.eliminations, *filter(None, [game.contradiction])]
+    beaten = [*expected.eliminations, *filter(None, [expected.contradiction])]
+    assert [(one.arm, one.round) for one in found] == [(one.arm, one.round) for one in beaten]
+    for one, other in zip(found, beaten, strict=True):
+        assert other.margins[one.by] >= other.largest - 1e-9
+        assert one.margin == pytest.approx(other.largest, rel=1e-10, abs=1e-10)
+    assert (game.contradiction is None) == (expected.contradiction is None)
+    assert game.candidates == expected.candidates
+    assert (game.reason == "decided") == (len(expected.candidates) == 1)
+    assert game.finished or expected.n_rounds == len(rows)
+    assert (game.n_rounds, game.n_queries) == (expected.n_rounds, expected.n_queries)
+    rounds_of = [[arm in asked for asked in expected.queried] for arm in range(game.n_arms)]
+    assert game.counts.tolist() == [sum(rounds) for rounds in rounds_of]
+    means = [np.mean(rows[: expected.n_rounds, arm][rounds]) for arm, rounds in enumerate(rounds_of)]
+    np.testing.assert_allclose(game.means, means, rtol=1e-10, atol=1e-10)
 
 
 def outcome(game: Game) -> dict[str, Any]:

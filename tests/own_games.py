@@ -29,10 +29,13 @@ class TopTwo:
         return TopTwoGame(n_arms, self)
 
 
+TOP_TWO = TopTwo()
+
+
 class TopTwoGame(Game):
     """Nobody leaves before the end; any arm may be asked again."""
 
-    def __init__(self, n_arms: int, settings: TopTwo) -> None:
+    def __init__(self, n_arms: int, settings: TopTwo = TOP_TWO) -> None:
         super().__init__(n_arms, guarantee=Guarantee(settings.delta, "scores are Gaussian with the variance given"))
         self._settings = settings
 
@@ -200,17 +203,11 @@ class SharesItsSums(FarBehind):
 
 
 class PrefersTheFirst(TopTwoGame):
-    def __init__(self, n_arms: int) -> None:
-        super().__init__(n_arms, TopTwo())
-
     def next_arms(self) -> Arms:
         return np.unique([0, *super().next_arms().tolist()])
 
 
 class ReadsEverything(TopTwoGame):
-    def __init__(self, n_arms: int) -> None:
-        super().__init__(n_arms, TopTwo())
-
     def _absorb_round(self, asked: Arms, row: Array) -> None:
         super()._absorb_round(asked, row)
         self._sums += 1e-3 * row[0]
@@ -248,7 +245,7 @@ class ComesBack(FarBehind):
 
 class AsksAnew(TopTwoGame):
     def __init__(self, n_arms: int) -> None:
-        super().__init__(n_arms, TopTwo())
+        super().__init__(n_arms)
         self._turn = 0
 
     def next_arms(self) -> Arms:
@@ -278,17 +275,11 @@ class AnswersAfterTheEnd(FarBehind):
 
 
 class TakesAnything(TopTwoGame):
-    def __init__(self, n_arms: int) -> None:
-        super().__init__(n_arms, TopTwo())
-
     def _may_take(self, asked: Arms) -> bool:
         return True
 
 
 class ClaimsToWorkAhead(TopTwoGame):
-    def __init__(self, n_arms: int) -> None:
-        super().__init__(n_arms, TopTwo())
-
     def learn(self, arms: Arms, rewards: Array) -> None:
         if not np.all(np.diff(arms) > 0):
             self._sums[arms] += 0.1

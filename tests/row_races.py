@@ -1,7 +1,8 @@
 """Races on rows of scores that several files look at, by algorithms of all kinds, and an executor without timing."""
 
+import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bestarm.comparisons import Betting, GaussianBernstein, Portfolio, StudentMi
 from naive import Matrix
 
 Evaluate = Callable[[Any, Any], Any]
+Way = Callable[..., RaceResult[Any]]
 Bounds = tuple[float, float] | None
 N_ARMS = 5
 
@@ -36,6 +38,26 @@ def reads(rows: Matrix) -> Evaluate:
 
 def run(evaluate: Evaluate, arms: Any = range(N_ARMS), items: Any = None, **options: Any) -> RaceResult[Any]:
     return bestarm.race(evaluate, arms=arms, items=items, progress=False, **options)
+
+
+def ways(in_turn: Way) -> tuple[Way, Way, Way, Way]:
+    """A race of a function of one arm, run in turn, on threads, by a coroutine, and with all arms at once."""
+
+    def on_threads(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:
+        with ThreadPoolExecutor(2) as pool:
+            return in_turn(evaluate, executor=pool, **options)
+
+    def awaited(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:
+        async def later(arm: Any, item: Any) -> Any:
+            await asyncio.sleep(0)
+            return evaluate(arm, item)
+
+        return in_turn(later, **options)
+
+    def jointly(evaluate: Evaluate, **options: Any) -> RaceResult[Any]:
+        return in_turn(lambda arms, item: {arm: evaluate(arm, item) for arm in arms}, jointly=True, **options)
+
+    return in_turn, on_threads, awaited, jointly
 
 
 def told(result: RaceResult[Any]) -> dict[str, Any]:

@@ -1,8 +1,15 @@
 """Whether counted errors contradict a promised error rate, over many cells at once."""
 
+from zlib import crc32
+
 from scipy.stats import binom
 
 FALSE_ALARM = 0.01  # chance that any cell at all is rejected although every one keeps its promise
+
+
+def seed_of(cell: str) -> int:
+    """The seed of a cell's games: another cell in the list changes nothing about it."""
+    return crc32(cell.encode())
 
 
 def binomial_p_value(errors: int, games: int, delta: float) -> float:

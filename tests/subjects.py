@@ -73,20 +73,25 @@ COMPARISONS: dict[str, Comparison] = {
 }
 
 
-def by(reference: Callable[[Matrix], naive.Played]) -> dict[str, Any]:
+def by(reference: Callable[..., naive.Played], *given: Any, **more: Any) -> dict[str, Any]:
     """The options of a subject whose slow version is this."""
-    return {"reference": lambda rows: [(one.arm, one.round) for one in reference(rows).eliminations]}
+    return {"reference": lambda rows: [(one.arm, one.round) for one in reference(rows, *given, **more).eliminations]}
 
 
-def by_game(comparison: Any, n_rounds: int, **given: Any) -> dict[str, Any]:
-    """The options of a subject whose slow version is a game with this comparison."""
+def sharp(comparison: Any, n_rounds: int, *options: Mapping[str, Any], zone: float = 0.0, **given: Any) -> Subject:
+    """Games of a comparison that has a slow version in slow_games.py, with what is given for their goal."""
 
     def reference(rows: Matrix) -> list[tuple[int, int]]:
-        game = slow_game(comparison, rows, DELTA, **given)
+        game = slow_game(comparison, rows, DELTA, zone=zone, **given)
         game.play()
         return game.eliminations
 
-    return {"reference": reference, "n_rounds": n_rounds}
+    settings: dict[str, Any] = given | ({"indifference_zone": zone} if zone else {})
+    kind = ConvexBAI if comparison.role == "combinations" else PairwiseBAI
+    told: dict[str, Any] = {"reference": reference, "n_rounds": n_rounds}
+    for more in options:
+        told |= more
+    return Subject(kind(DELTA, comparison=comparison, **settings), told)
 
 
 def close_together(low: float, high: float) -> dict[str, Any]:
@@ -98,10 +103,6 @@ def close_together(low: float, high: float) -> dict[str, Any]:
         return low + (high - low) * unit
 
     return {"rewards": rewards}
-
-
-def by_wins(wins: Wins) -> dict[str, Any]:
-    return by_game(wins, 251) | {"n_arms": (2,), "rewards": nearly_even}  # wins of more arms tie
 
 
 def nearly_even(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
@@ -119,10 +120,6 @@ def in_turn(rng: np.random.Generator, n_rounds: int, n_arms: int) -> Matrix:
     return np.where(turns, ordered, ordered[:, ::-1]) if rng.random() < 0.5 else rows
 
 
-def by_portfolio(portfolio: Portfolio, **given: Any) -> dict[str, Any]:
-    return by_game(portfolio, 120, **given) | {"n_arms": (2, 4)}
-
-
 def by_combinations() -> dict[str, Any]:
     """The paper's constants need thousands of rounds."""
     slow = by(lambda rows: convex_race(rows, convex_boundary(rows.shape[1], DELTA), growth=1.1)[0])
@@ -138,77 +135,52 @@ def relabelled(algorithm: HoeffdingRace | LUCB, order: Sequence[int]) -> Algorit
 THREE = (0.01, 0.04, 0.0025)
 OF_THREE_ARMS: dict[str, Any] = {"n_arms": (3,), "relabel": relabelled}
 
+PAIR = {"n_arms": (2,), "rewards": nearly_even}  # wins of more arms tie
+FEW_ARMS = {"n_arms": (2, 4)}
 PAIRWISE: dict[str, Subject] = {
-    "StudentMixture": Subject(PairwiseBAI(DELTA), by_game(StudentMixture(), 150)),
-    "StudentMixture, other precisions": Subject(PairwiseBAI(DELTA, comparison=MIXTURE), {"n_rounds": 150}),
-    "StudentMixture, kept, zone, epsilon": Subject(
-        PairwiseBAI(DELTA, comparison=EARLY_MIXTURE, keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_game(EARLY_MIXTURE, 150, keep=3.0, epsilon=0.05, zone=0.02),
-    ),
+    "StudentMixture": sharp(StudentMixture(), 150),
+    "StudentMixture, other precisions": sharp(MIXTURE, 150),
+    "StudentMixture, kept, zone, epsilon": sharp(EARLY_MIXTURE, 150, keep=3.0, epsilon=0.05, zone=0.02),
     "GaussianBernstein": Subject(
-        PairwiseBAI(DELTA, comparison=GaussianBernstein()), by(lambda rows: naive.pairwise_gaussian(rows, DELTA))
+        PairwiseBAI(DELTA, comparison=GaussianBernstein()), by(naive.pairwise_gaussian, DELTA)
     ),
     "GaussianBernstein, published, kept": Subject(
         PairwiseBAI(DELTA, comparison=GaussianBernstein(f="published"), keep=1.5),
-        by(lambda rows: naive.pairwise_gaussian(rows, DELTA, "published", 1.5)),
+        by(naive.pairwise_gaussian, DELTA, "published", 1.5),
     ),
     "GaussianBernstein, kept for long": Subject(
-        PairwiseBAI(DELTA, comparison=GaussianBernstein(), keep=82.0),
-        by(lambda rows: naive.pairwise_gaussian(rows, DELTA, keep=82.0)),
+        PairwiseBAI(DELTA, comparison=GaussianBernstein(), keep=82.0), by(naive.pairwise_gaussian, DELTA, keep=82.0)
     ),
     "GaussianBernstein, max_queries": Subject(
         PairwiseBAI(DELTA, comparison=GaussianBernstein(), max_queries=200),
-        by(lambda rows: naive.pairwise_gaussian(rows, DELTA, max_queries=200)),
+        by(naive.pairwise_gaussian, DELTA, max_queries=200),
     ),
     "EmpiricalBernstein": Subject(
-        PairwiseBAI(DELTA, comparison=EmpiricalBernstein()), by(lambda rows: naive.pairwise_bounded(rows, DELTA))
+        PairwiseBAI(DELTA, comparison=EmpiricalBernstein()), by(naive.pairwise_bounded, DELTA)
     ),
     "EmpiricalBernstein, kept, max_rounds": Subject(
         PairwiseBAI(DELTA, comparison=EmpiricalBernstein(), keep=3.0, max_rounds=300),
-        by(lambda rows: naive.pairwise_bounded(rows, DELTA, 3.0, max_rounds=300)),
+        by(naive.pairwise_bounded, DELTA, 3.0, max_rounds=300),
     ),
-    "Betting": Subject(PairwiseBAI(DELTA, comparison=Betting()), by_game(Betting(), 250)),
-    "Betting, other bounds": Subject(PairwiseBAI(DELTA, comparison=BETTING), by_game(BETTING, 250)),
-    "Betting, pool": Subject(
-        PairwiseBAI(DELTA, comparison=BETTING_ON_A_POOL), by_game(BETTING_ON_A_POOL, 250) | close_together(0.0, 1.0)
-    ),
-    "Betting, kept, zone, epsilon": Subject(
-        PairwiseBAI(DELTA, comparison=Betting(), keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_game(Betting(), 250, keep=3.0, epsilon=0.05, zone=0.02),
-    ),
-    "Betting, waking soon": Subject(PairwiseBAI(DELTA, comparison=WAKING_SOON), by_game(WAKING_SOON, 250)),
-    "LeaderBetting": Subject(PairwiseBAI(DELTA, comparison=LeaderBetting()), by_game(LeaderBetting(), 120)),
-    "LeaderBetting, kept, zone": Subject(
-        PairwiseBAI(DELTA, comparison=LeaderBetting(), keep=2.0, indifference_zone=0.02),
-        by_game(LeaderBetting(), 120, keep=2.0, zone=0.02),
-    ),
-    "LeaderBetting, no pairs, other bounds": Subject(
-        PairwiseBAI(DELTA, comparison=LEADERS_ALONE), by_game(LEADERS_ALONE, 120)
-    ),
-    "LeaderBetting, pool": Subject(
-        PairwiseBAI(DELTA, comparison=LEADERS_ON_A_POOL), by_game(LEADERS_ON_A_POOL, 120) | close_together(0.0, 1.0)
-    ),
-    "SymmetricBetting": Subject(PairwiseBAI(DELTA, comparison=SymmetricBetting()), by_game(SymmetricBetting(), 150)),
-    "SymmetricBetting, early, kept, zone, epsilon": Subject(
-        PairwiseBAI(DELTA, comparison=SYMMETRIC_EARLY, keep=3.0, epsilon=0.05, indifference_zone=0.02),
-        by_game(SYMMETRIC_EARLY, 150, keep=3.0, epsilon=0.05, zone=0.02),
-    ),
-    "SymmetricBetting, no Student": Subject(
-        PairwiseBAI(DELTA, comparison=SYMMETRIC_ALONE, keep=2.0), by_game(SYMMETRIC_ALONE, 150, keep=2.0)
-    ),
-    "Wins": Subject(PairwiseBAI(DELTA, comparison=Wins()), by_wins(Wins())),
-    "Wins, pool": Subject(
-        PairwiseBAI(DELTA, comparison=WINS_ON_A_POOL), by_wins(WINS_ON_A_POOL) | {"rewards": in_turn}
-    ),
+    "Betting": sharp(Betting(), 250),
+    "Betting, other bounds": sharp(BETTING, 250),
+    "Betting, pool": sharp(BETTING_ON_A_POOL, 250, close_together(0.0, 1.0)),
+    "Betting, kept, zone, epsilon": sharp(Betting(), 250, keep=3.0, epsilon=0.05, zone=0.02),
+    "Betting, waking soon": sharp(WAKING_SOON, 250),
+    "LeaderBetting": sharp(LeaderBetting(), 120),
+    "LeaderBetting, kept, zone": sharp(LeaderBetting(), 120, keep=2.0, zone=0.02),
+    "LeaderBetting, no pairs, other bounds": sharp(LEADERS_ALONE, 120),
+    "LeaderBetting, pool": sharp(LEADERS_ON_A_POOL, 120, close_together(0.0, 1.0)),
+    "SymmetricBetting": sharp(SymmetricBetting(), 150),
+    "SymmetricBetting, early, kept, zone, epsilon": sharp(SYMMETRIC_EARLY, 150, keep=3.0, epsilon=0.05, zone=0.02),
+    "SymmetricBetting, no Student": sharp(SYMMETRIC_ALONE, 150, keep=2.0),
+    "Wins": sharp(Wins(), 251, PAIR),
+    "Wins, pool": sharp(WINS_ON_A_POOL, 251, PAIR, {"rewards": in_turn}),
 }
 CONVEX: dict[str, Subject] = {
-    "Portfolio": Subject(ConvexBAI(DELTA), by_portfolio(Portfolio())),
-    "Portfolio, kept, epsilon": Subject(
-        ConvexBAI(DELTA, keep=2.0, epsilon=0.3), by_portfolio(Portfolio(), keep=2.0, epsilon=0.3)
-    ),
-    "Portfolio, pool": Subject(
-        ConvexBAI(DELTA, comparison=PORTFOLIO_ON_A_POOL), by_portfolio(PORTFOLIO_ON_A_POOL) | close_together(-5.0, 5.0)
-    ),
+    "Portfolio": sharp(Portfolio(), 120, FEW_ARMS),
+    "Portfolio, kept, epsilon": sharp(Portfolio(), 120, FEW_ARMS, keep=2.0, epsilon=0.3),
+    "Portfolio, pool": sharp(PORTFOLIO_ON_A_POOL, 120, FEW_ARMS, close_together(-5.0, 5.0)),
     "ConvexBernstein": Subject(ConvexBAI(DELTA, comparison=ConvexBernstein(), check_growth=1.1), by_combinations()),
     "ConvexBernstein, sparse": Subject(
         ConvexBAI(DELTA, comparison=ConvexBernstein(sparsity=2), keep=1.5, max_rounds=3200),
@@ -225,13 +197,9 @@ BASELINES: dict[str, Subject] = {
         LUCB(DELTA, variances=0.01), by(lambda rows: naive.lucb(rows, DELTA, np.full(rows.shape[1], 0.01)))
     ),
     "LUCB, a variance for each arm": Subject(LUCB(DELTA, variances=THREE), OF_THREE_ARMS),
-    "VarianceRace": Subject(VarianceRace(DELTA), by(lambda rows: naive.variance_race_gaussian(rows, DELTA))),
-    "VarianceRace, bounded": Subject(
-        VarianceRace(DELTA, rewards="bounded"), by(lambda rows: naive.variance_race_bounded(rows, DELTA))
-    ),
-    "KimNelson": Subject(
-        KimNelson(DELTA, indifference_zone=0.1), by(lambda rows: naive.kim_nelson(rows, DELTA, 0.1, 10))
-    ),
+    "VarianceRace": Subject(VarianceRace(DELTA), by(naive.variance_race_gaussian, DELTA)),
+    "VarianceRace, bounded": Subject(VarianceRace(DELTA, rewards="bounded"), by(naive.variance_race_bounded, DELTA)),
+    "KimNelson": Subject(KimNelson(DELTA, indifference_zone=0.1), by(naive.kim_nelson, DELTA, 0.1, 10)),
 }
 SUBJECTS = (
     {f"PairwiseBAI, {name}": subject for name, subject in PAIRWISE.items()}

@@ -85,7 +85,7 @@ def test_a_simulated_game_walks_as_the_page_says() -> None:
         "GaussianArms.draw",
         "Game.play",
         "EliminationGame._absorb_block",
-        "PairBoundaryEvidence.play",
+        "BoundaryEvidence.play",
     ]
     assert [step for step in called if step in steps] == steps
     assert walk(1)[:4] == ["simulate", "play_game", "arms.draw", "Game.play"]

@@ -1,5 +1,4 @@
 import itertools
-import json
 import multiprocessing
 import subprocess
 import sys
@@ -57,18 +56,6 @@ def test_processes_play_the_same_games_as_threads() -> None:
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
         for name, algorithm in ALGORITHMS.items():
             assert_same(simulated(algorithm, executor), usual(name))
-
-
-def test_another_interpreter_plays_the_same_games() -> None:
-    script = """
-import json, bestarm
-from bestarm import algorithms, arms, comparisons
-algorithm = algorithms.PairwiseBAI(0.1, comparison=comparisons.GaussianBernstein())
-sim = bestarm.simulate(algorithm, arms.clustered_arms(6, 2, 0.95), repetitions=80, seed=7)
-print(json.dumps(sim.queries.tolist()))
-"""
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)  # noqa: S603
-    assert json.loads(run.stdout) == simulated(ALGORITHMS["PairwiseBAI"]).queries.tolist()
 
 
 def test_the_default_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,16 +147,6 @@ def test_epsilon_excuses_no_game_without_an_answer() -> None:
     assert sim.errors.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("worse_by", "rate"), [(0.04, 0.0), (0.5, 1.0)])
-def test_games_that_return_an_arm_within_epsilon_are_no_errors(worse_by: float, rate: float) -> None:
-    """The arm that is best in these games is, by the means that they are judged by, the second."""
-    arms = GaussianArms([1.0, 0.0], 0.01 * np.eye(2))
-    sim = bestarm.simulate(PairwiseBAI(0.1, epsilon=0.05), arms, repetitions=20)
-    assert sim.winners.tolist() == [0] * 20
-    judged = replace(sim, arms=GaussianArms([1.0, 1.0 + worse_by], 0.01 * np.eye(2)))
-    assert (sim.error_rate, judged.error_rate) == (0.0, rate)
-
-
 def test_games_that_end_by_their_budget_keep_their_candidates() -> None:
     arms = GaussianArms([0.0, 0.001, -50.0], np.eye(3))
     sim = bestarm.simulate(PairwiseBAI(0.1, comparison=GaussianBernstein(), max_rounds=200), arms, repetitions=30)
@@ -181,17 +158,11 @@ def test_games_that_end_by_their_budget_keep_their_candidates() -> None:
     assert sim.error_rate == 0.0
 
 
-@pytest.mark.parametrize(("wrong", "n"), [(3, 20), (1, 10), (19, 20), (50, 1000), (0, 7), (7, 7)])
+@pytest.mark.parametrize(("wrong", "n"), [(3, 20), (1, 10), (19, 20), (50, 1000), (0, 7), (7, 7), (0, 1)])
 @pytest.mark.parametrize("confidence", [0.95, 0.5])
 def test_error_interval_is_that_of_clopper_and_pearson(wrong: int, n: int, confidence: float) -> None:
     expected = binomtest(wrong, n).proportion_ci(confidence, method="exact")
     assert with_errors(wrong, n).error_interval(confidence) == pytest.approx((expected.low, expected.high), rel=1e-10)
-
-
-def test_error_interval_in_closed_form() -> None:
-    assert with_errors(0, 10).error_interval() == pytest.approx((0.0, 1 - 0.025 ** (1 / 10)), rel=1e-10)
-    assert with_errors(10, 10).error_interval() == pytest.approx((0.025 ** (1 / 10), 1.0), rel=1e-10)
-    assert with_errors(0, 1).error_interval(0.9) == pytest.approx((0.0, 0.95), rel=1e-10)
 
 
 def test_mean_and_standard_error_of_the_queries() -> None:

@@ -14,8 +14,8 @@ from bestarm import comparisons as comparisons
 from bestarm import complexity as complexity
 from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, OutOfBoundsError, StoreError
 from bestarm.planning import Plan, plan
+from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.calls import load_result, race, race_commands, race_table
-from bestarm.racing.race import Race, Round
 from bestarm.result.result import RaceResult
 from bestarm.simulation import simulate
 from bestarm.sources.files import read_table

@@ -38,26 +38,21 @@ class Arms(Protocol):
     @property
     def n_arms(self) -> int:
         """Number of arms, K."""
-        ...
 
     @property
     def means(self) -> Array:
         """The mean of each arm, shape (K,)."""
-        ...
 
     @property
     def covariance(self) -> Array:
         """The covariance of the rewards of one round, shape (K, K)."""
-        ...
 
     @property
     def best(self) -> int:
         """The arm with the largest mean (the first of them, where several share it)."""
-        ...
 
     def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
-        ...
 
 
 def difference_variances(covariance: Array) -> Array:

@@ -5,7 +5,6 @@ law of bounded scores and bets on differences: a yardstick, no bound for every r
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +32,10 @@ def cheapest_design(informations: Array, costs: Array, contrasts: Array) -> tupl
     contrasts : one row for each
 
     """
-    clarabel = _clarabel()
+    try:
+        import clarabel  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ImportError("the Gaussian lower bound needs clarabel: pip install 'bestarm[limit]'") from error
     from scipy.sparse import csc_matrix
 
     n_sets, n_arms = informations.shape[:2]
@@ -62,14 +64,6 @@ def _constraints(informations: Array, contrasts: Array) -> tuple[Array, Array]:
     borders[:, n_arms, n_arms] = 0.5
     sides = borders[:, row, column] * scale
     return np.vstack([-np.eye(n_sets), *len(contrasts) * [triangle]]), np.append(np.zeros(n_sets), sides)
-
-
-def _clarabel() -> Any:
-    try:
-        import clarabel  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ImportError("the Gaussian lower bound needs clarabel: pip install 'bestarm[limit]'") from error
-    return clarabel
 
 
 MOST_ARMS = 30  # of given sets: the solver's memory grows as the fifth power

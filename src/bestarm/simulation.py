@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,15 +51,18 @@ def repetition_rng(seed: int, repetition: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repetition,)))
 
 
-class _Outcome(NamedTuple):
-    """What is kept of one game."""
+def clopper_pearson(errors: int, games: int, confidence: float) -> tuple[float, float]:
+    """The exact two-sided interval for the probability of an error, of which so many were counted."""
+    from scipy.special import betaincinv
 
-    queries: int
-    rounds: int
-    winner: int
-    candidates: NDArray[np.bool_]
-    contradiction: bool
-    reason: str
+    tail = (1.0 - confidence) / 2.0
+    low = 0.0 if errors == 0 else float(betaincinv(errors, games - errors + 1, tail))
+    high = 1.0 if errors == games else float(betaincinv(errors + 1, games - errors, 1.0 - tail))
+    return low, high
+
+
+# What is kept of one game: queries, rounds, winner, candidates, contradiction and reason.
+_Outcome = tuple[int, int, int, NDArray[np.bool_], bool, str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,12 +132,7 @@ class Simulation:
     def error_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Exact two-sided interval (Clopper and Pearson 1934) for the probability of an error."""
         check_open_unit("confidence", confidence)
-        from scipy.special import betaincinv
-
-        wrong, n, tail = int(self.errors.sum()), self.repetitions, (1.0 - confidence) / 2.0
-        low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
-        high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1.0 - tail))
-        return low, high
+        return clopper_pearson(int(self.errors.sum()), self.repetitions, confidence)
 
     @property
     def mean_queries(self) -> float:
@@ -215,10 +213,19 @@ def simulate(
     check_count("repetitions", repetitions)
     check_seed(seed)
     batches = np.array_split(np.arange(repetitions), min(repetitions, MOST_BATCHES))
-    if executor is not None:
-        parts = _gather([executor.submit(_play_batch, algorithm, arms, seed, batch) for batch in batches], progress)
-    else:
-        parts = _in_threads(algorithm, arms, seed, batches, progress)
+    from concurrent.futures import ThreadPoolExecutor
+
+    workers: AbstractContextManager[Executor] = (
+        ThreadPoolExecutor(os.cpu_count()) if executor is None else nullcontext(executor)
+    )
+    stop = Event() if executor is None else None  # an interrupt stops games on threads of our own at their next block
+    with workers as pool:
+        try:
+            futures = [pool.submit(_play_batch, algorithm, arms, seed, batch, stop) for batch in batches]
+            parts = _gather(futures, progress)
+        finally:
+            if stop is not None:
+                stop.set()
     return Simulation(algorithm, arms, *(np.array(column) for column in zip(*chain(*parts), strict=True)))
 
 
@@ -233,54 +240,26 @@ def _play_batch(
             break
         candidates = np.zeros(arms.n_arms, dtype=np.bool_)
         candidates[list(game.candidates)] = True
-        contradiction = game.contradiction is not None
-        outcomes.append(
-            _Outcome(game.n_queries, game.n_rounds, game.best, candidates, contradiction, game.reason or "")
-        )
+        counted = (game.n_queries, game.n_rounds, game.best)
+        outcomes.append((*counted, candidates, game.contradiction is not None, game.reason or ""))
     return outcomes
-
-
-def _in_threads(
-    algorithm: Algorithm, arms: Arms, seed: int, batches: list[Indices], progress: bool | None
-) -> list[list[_Outcome]]:
-    """Play on threads of our own; an interrupt stops games under way at their next block."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    stop = Event()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            return _gather(
-                [pool.submit(_play_batch, algorithm, arms, seed, batch, stop) for batch in batches], progress
-            )
-        finally:
-            stop.set()
 
 
 def _gather(futures: list[Future[list[_Outcome]]], progress: bool | None) -> list[list[_Outcome]]:
     """The results in the order of submission; what has not started is cancelled if one fails."""
     from concurrent.futures import as_completed
 
+    finished: Iterable[Future[list[_Outcome]]] = as_completed(futures)
+    if sys.stderr.isatty() if progress is None else progress:
+        from rich.console import Console
+        from rich.progress import track
+
+        finished = track(finished, "games", total=len(futures), console=Console(stderr=True), transient=True)
     try:
-        with _progress_bar(len(futures), progress) as advance:
-            for future in as_completed(futures):
-                future.result()
-                advance()
+        for future in finished:
+            future.result()
     except BaseException:
         for future in futures:
             future.cancel()
         raise
     return [future.result() for future in futures]
-
-
-@contextmanager
-def _progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
-    """A bar on the standard error stream, or nothing."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("games", total=total)
-        yield lambda: bar.advance(task)

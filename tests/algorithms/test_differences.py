@@ -12,7 +12,7 @@ from bestarm.algorithms import LUCB, Algorithm, Game, HoeffdingRace, KimNelson, 
 from bestarm.arms import Arms, GaussianArms, TableArms
 from bestarm.comparisons import Betting, Comparison, EmpiricalBernstein, GaussianBernstein, PairBoundary, StudentMixture
 from games import intervals_of, regret_of
-from statistics_helpers import binomial_p_value, contradicts
+from statistics_helpers import binomial_p_value, contradicts, seed_of
 
 Array = NDArray[np.float64]
 DELTA = 0.1
@@ -184,7 +184,7 @@ CELLS: dict[str, tuple[Comparison, Callable[[], Arms], int, tuple[int, ...]]] = 
 def misses(cell: str) -> tuple[int, int]:
     """Games in which, at any look, the leader was worse than its bound, and in which an interval missed."""
     comparison, make, games, looks = CELLS[cell]
-    arms, rng = make(), np.random.default_rng(list(CELLS).index(cell))
+    arms, rng = make(), np.random.default_rng(seed_of(cell))
     truth, counted = arms.means[:, None] - arms.means[None, :], np.zeros(2, dtype=int)
     stays = PairwiseBAI(DELTA, comparison=comparison, keep=1e6)  # all arms stay: most to be wrong about
     for _ in range(games):

@@ -3,15 +3,18 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import games
 from bestarm import AssumptionWarning
-from bestarm.algorithms import Game, HoeffdingRace, PairwiseBAI, VarianceRace
+from bestarm.algorithms import HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.comparisons import Betting, Comparison, StudentMixture, Wins
+from games import play_in_blocks
 from subjects import COMPARISONS
 
 Array = NDArray[np.float64]
@@ -24,27 +27,7 @@ GAUSSIAN = [one for one in PAIRS if one.bounds is None and not isinstance(one, W
 BOUNDED = [comparison for comparison in PAIRS if comparison.bounds == (0.0, 1.0) and comparison.pool is None]
 BOUNDED.append(Betting(pool=1000))  # longer than these games
 
-
-def tell(game: Game, rows: Array) -> None:
-    for row in rows:
-        if game.finished:
-            return
-        game.tell(row[game.ask()])
-
-
-def play(game: Game, rows: Array) -> None:
-    game.play(rows)
-
-
-def play_in_blocks(game: Game, rows: Array) -> None:
-    for start in range(0, len(rows), 7):
-        if game.finished:
-            return
-        game.play(rows[start : start + 7])
-
-
-WAYS: dict[str, Callable[[Game, Array], None]] = {"tell": tell, "play": play, "blocks": play_in_blocks}
-every_way = pytest.mark.parametrize("way", WAYS)
+every_size = pytest.mark.parametrize("size", [1, 7, 1000])  # of the blocks that a game is played in
 
 
 @contextmanager
@@ -58,8 +41,11 @@ def bernoulli(n: int) -> Array:
     return (np.random.default_rng(0).random((n, K)) < 0.5).astype(np.float64)
 
 
-def normal(n: int) -> Array:
-    return np.random.default_rng(1).normal(size=(n, K))
+def normal(n: int, constant: int = 0) -> Array:
+    """Gaussian scores, the same for all arms in the first rounds."""
+    rows = np.random.default_rng(1).normal(size=(n, K))
+    rows[:constant] = 0.0
+    return rows
 
 
 def narrow(n: int, spread: float = 0.01) -> Array:
@@ -68,38 +54,60 @@ def narrow(n: int, spread: float = 0.01) -> Array:
     return rng.uniform(0.1, 0.9, (n, 1)) + rng.uniform(-spread, spread, (n, K))
 
 
-@every_way
+def bernoulli_without_one(n: int) -> Array:
+    """One arm has many values and leaves early, before the rewards are judged."""
+    rows = bernoulli(n)
+    rows[:, 0] = normal(n)[:, 0] - 100.0
+    return rows
+
+
+def narrow_but_one(n: int) -> Array:
+    rows = narrow(n)
+    rows[:, 2] = bernoulli(n)[:, 2]
+    return rows
+
+
+@every_size
 @pytest.mark.parametrize(
     ("comparison", "make", "words"),
     [
         *((one, bernoulli, r"at most 10 distinct values.*give their bounds$") for one in GAUSSIAN),
+        (StudentMixture(), bernoulli_without_one, r"at most 10 distinct values"),
         *((one, narrow, r"less than 5% of the range from 0 to 1: .* far fewer") for one in BOUNDED),
+        (
+            Betting(bounds=(-10.0, 10.0)),
+            partial(narrow, spread=0.1),
+            r"of the range from -10 to 10: give tighter bounds",
+        ),
     ],
 )
-def test_games_warn_once_of_rewards_that_a_comparison_is_not_made_for(
-    way: str, comparison: Comparison, make: Callable[[int], Array], words: str
+def test_every_game_warns_once_of_rewards_that_a_comparison_is_not_made_for(
+    size: int, comparison: Comparison, make: Callable[[int], Array], words: str
 ) -> None:
-    game = PairwiseBAI(DELTA, comparison=comparison).start(K)
-    with pytest.warns(AssumptionWarning, match=words) as caught:
-        WAYS[way](game, make(300))
-    assert game.warnings == [str(one.message) for one in caught]
-    assert len(caught) == 1
-    assert game.n_rounds == 300
+    for _ in range(2):
+        game = PairwiseBAI(DELTA, comparison=comparison).start(K)
+        with pytest.warns(AssumptionWarning, match=words) as caught:
+            play_in_blocks(game, make(300), size)
+        assert game.warnings == [str(one.message) for one in caught]
+        assert [Path(one.filename) for one in caught] == [Path(games.__file__)]  # the line that fed the game
+        assert game.n_rounds == 300
 
 
-@every_way
+@every_size
 @pytest.mark.parametrize(
     ("comparison", "make"),
     [
         *((one, normal) for one in GAUSSIAN),
-        *((one, make) for one in BOUNDED for make in (bernoulli, lambda n: narrow(n, 0.1))),
+        *((one, make) for one in BOUNDED for make in (bernoulli, partial(narrow, spread=0.1))),
+        (StudentMixture(), partial(normal, constant=12)),
+        (Betting(), narrow_but_one),
     ],
 )
 def test_games_accept_rewards_that_a_comparison_is_made_for(
-    way: str, comparison: Comparison, make: Callable[[int], Array]
+    size: int, comparison: Comparison, make: Callable[[int], Array]
 ) -> None:
     with no_warning():
-        WAYS[way](PairwiseBAI(DELTA, comparison=comparison).start(K), make(300))
+        play_in_blocks(PairwiseBAI(DELTA, comparison=comparison).start(K), make(300), size)
 
 
 CASES: dict[str, tuple[Comparison, Callable[[int], Array]]] = {
@@ -109,76 +117,36 @@ CASES: dict[str, tuple[Comparison, Callable[[int], Array]]] = {
 every_case = pytest.mark.parametrize("case", CASES)
 
 
-@every_way
+@every_size
 @every_case
-def test_the_data_are_judged_after_fifty_rounds_and_not_before(way: str, case: str) -> None:
+def test_the_data_are_judged_after_fifty_rounds_and_not_before(size: int, case: str) -> None:
     comparison, make = CASES[case]
     rows, game = make(LOOK), PairwiseBAI(DELTA, comparison=comparison).start(K)
     with no_warning():
-        WAYS[way](game, rows[:-1])
+        play_in_blocks(game, rows[:-1], size)
     with pytest.warns(AssumptionWarning):
-        WAYS[way](game, rows[-1:])
+        play_in_blocks(game, rows[-1:], size)
 
 
+@every_size
 @every_case
-def test_every_game_warns_for_itself(case: str) -> None:
-    comparison, make = CASES[case]
-    for _ in range(2):
-        with pytest.warns(AssumptionWarning) as caught:
-            play(PairwiseBAI(DELTA, comparison=comparison).start(K), make(60))
-        assert len(caught) == 1
-
-
-def test_spread_is_judged_against_the_bounds() -> None:
-    wide = Betting(bounds=(-10.0, 10.0))
-    with pytest.warns(AssumptionWarning, match=r"of the range from -10 to 10: give tighter bounds"):
-        play(PairwiseBAI(DELTA, comparison=wide).start(K), narrow(60, 0.1))
-
-
-@every_way
-def test_one_varying_arm_is_spread_enough(way: str) -> None:
-    rows = narrow(60)
-    rows[:, 2] = bernoulli(60)[:, 2]
-    with no_warning():
-        WAYS[way](PairwiseBAI(DELTA, comparison=Betting()).start(K), rows)
-
-
-@every_way
-@every_case
-def test_a_short_game_is_not_judged(way: str, case: str) -> None:
+def test_a_short_game_is_not_judged(size: int, case: str) -> None:
     comparison, make = CASES[case]
     with no_warning():
         game = PairwiseBAI(DELTA, comparison=comparison, max_rounds=LOOK - 1).start(K)
-        WAYS[way](game, make(200))
+        play_in_blocks(game, make(200), size)
     assert game.reason == "budget"
 
 
-@every_way
-def test_a_game_that_ends_later_is_judged_however_it_was_played(way: str) -> None:
+@every_size
+def test_a_game_that_ends_later_is_judged_however_it_was_played(size: int) -> None:
     """After 50 rounds all arms were there; that one is left at the end of the same block changes nothing."""
     rows = narrow(400) + np.array([0.0, 0.0, 0.0, 0.05])
     game = PairwiseBAI(0.05, comparison=Betting()).start(K)
     with pytest.warns(AssumptionWarning):
-        WAYS[way](game, rows)
+        play_in_blocks(game, rows, size)
     assert game.reason == "decided"
     assert min(one.round for one in game.eliminations) > LOOK
-
-
-@every_way
-def test_rewards_that_vary_only_after_some_rounds_are_not_taken_for_discrete(way: str) -> None:
-    rows = normal(200)
-    rows[:12] = 0.0
-    with no_warning():
-        WAYS[way](PairwiseBAI(DELTA).start(K), rows)
-
-
-@pytest.mark.parametrize("way", ["tell", "play"])
-@every_case
-def test_the_warning_points_at_the_line_that_fed_the_game(way: str, case: str) -> None:
-    comparison, make = CASES[case]
-    with pytest.warns(AssumptionWarning) as caught:
-        WAYS[way](PairwiseBAI(DELTA, comparison=comparison).start(K), make(60))
-    assert Path(caught[0].filename).name == Path(__file__).name
 
 
 def test_other_algorithms_do_not_watch() -> None:
@@ -187,14 +155,14 @@ def test_other_algorithms_do_not_watch() -> None:
         VarianceRace(DELTA, rewards="bounded").start(K).play(narrow(60))
 
 
-@every_way
+@every_size
 @every_case
-def test_where_warnings_are_errors_the_game_can_go_on_after_it(way: str, case: str) -> None:
+def test_where_warnings_are_errors_the_game_can_go_on_after_it(size: int, case: str) -> None:
     comparison, make = CASES[case]
     rows, game = make(200), PairwiseBAI(DELTA, comparison=comparison).start(K)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(AssumptionWarning):
-            WAYS[way](game, rows[:100])
-        WAYS[way](game, rows[game.n_rounds :])
+            play_in_blocks(game, rows[:100], size)
+        play_in_blocks(game, rows[game.n_rounds :], size)
     assert game.n_rounds == 200

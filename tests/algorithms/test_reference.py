@@ -5,15 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import log
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import naive
-from bestarm.algorithms import LUCB, Algorithm, Elimination, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
+from bestarm.algorithms import LUCB, Algorithm, Game, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.comparisons import EmpiricalBernstein, GaussianBernstein
 from bestarm.comparisons.boundaries import CHUNK
+from games import assert_as_reference, gaussian, with_constant_leads, with_equal_arms, with_levels
 from naive import Matrix, Played
 
 # Rewards are made up here: that they do not look like what a comparison is made for is no news.
@@ -23,6 +24,9 @@ RNG = np.random.Generator
 N_GAMES = 1000
 DELTAS = (0.9, 0.3, 0.1, 0.05, 1e-3)
 KEEPS = (1.0, 2.0, 2.5, 82.0, 82.0)
+SIZES = (1, 7, 10_000)  # of the blocks that a game is played in
+
+with_constant_arms = partial(with_levels, levels=(0.0, 0.3, 0.7, 1.0))
 
 
 @dataclass(frozen=True)
@@ -37,37 +41,10 @@ class Match:
 # --- rewards ---------------------------------------------------------------------------------------------------------
 
 
-def gaussian(rng: RNG, n: int, K: int) -> Matrix:
-    """Correlated arms, in clusters, with leads from far below to far above the noise."""
-    own = 10 ** rng.uniform(-2, -0.3, K)
-    cluster_noise = rng.uniform(0, 1) * rng.standard_normal((n, 3))[:, rng.integers(3, size=K)]
-    return rng.uniform(-1, 1, K) + cluster_noise + own * rng.standard_normal((n, K))
-
-
 def discrete(rng: RNG, n: int, K: int) -> Matrix:
     """Few values, all of them sums of powers of two: differences are exact, ties of means common."""
     shared = rng.integers(0, 3, size=(n, 1))
     return (shared + rng.integers(0, 4, size=K) + (rng.random((n, K)) < rng.uniform(0, 0.5, K))) / 4.0
-
-
-def with_equal_arms(rng: RNG, rows: Matrix) -> Matrix:
-    return rows[:, rng.integers(rows.shape[1], size=rows.shape[1])]
-
-
-def with_constant_arms(rng: RNG, rows: Matrix) -> Matrix:
-    out = rows.copy()
-    for arm in np.flatnonzero(rng.random(rows.shape[1]) < 0.6):
-        out[:, arm] = rng.choice([0.0, 0.3, 0.7, 1.0])
-    return out
-
-
-def with_perfect_correlation(rng: RNG, rows: Matrix) -> Matrix:
-    """Some arms are another one plus a constant; all numbers on a grid, so that the difference is constant exactly."""
-    out = np.round(rows * 2**20) / 2**20
-    K = rows.shape[1]
-    for arm in rng.permutation(K)[1 : 2 + K // 2]:
-        out[:, arm] = out[:, rng.integers(K)] + rng.integers(-3, 4) / 4.0
-    return out
 
 
 def with_reversal(rng: RNG, rows: Matrix) -> Matrix:
@@ -82,7 +59,7 @@ def with_reversal(rng: RNG, rows: Matrix) -> Matrix:
 
 def gaussian_rewards(rng: RNG, n: int, K: int) -> Matrix:
     rows = discrete(rng, n, K) if rng.random() < 0.2 else gaussian(rng, n, K)
-    changes = (with_equal_arms, with_constant_arms, with_perfect_correlation, with_reversal)
+    changes = (with_equal_arms, with_constant_arms, with_constant_leads, with_reversal)
     return changes[rng.integers(4)](rng, rows) if rng.random() < 0.6 else rows
 
 
@@ -122,11 +99,12 @@ def bounded_rewards(rng: RNG, n: int, K: int) -> Matrix:
 # --- games -----------------------------------------------------------------------------------------------------------
 
 
-def budget(rng: RNG, n: int, K: int) -> tuple[int | None, int | None]:
-    kind = rng.random()
-    if kind < 0.1:
-        return int(rng.integers(1, n)), None
-    return None, int(rng.integers(K, n * K)) if kind < 0.2 else None
+def limits(rng: RNG, n: int, K: int) -> dict[str, Any]:
+    """For how long beaten arms are kept, and now and then a budget."""
+    keep, kind = float(rng.choice(KEEPS)), rng.random()
+    max_rounds = int(rng.integers(1, n)) if kind < 0.1 else None
+    max_queries = int(rng.integers(K, n * K)) if 0.1 <= kind < 0.2 else None
+    return {"keep": keep, "max_rounds": max_rounds, "max_queries": max_queries}
 
 
 def some_settings(rng: RNG) -> tuple[int, float]:
@@ -140,28 +118,17 @@ def horizon(rng: RNG, offset: Callable[[int], float]) -> int:
 
 def pairwise_bounded(rng: RNG) -> Match:
     K, delta = some_settings(rng)
-    n, keep = horizon(rng, lambda t: 9 * naive.paper_alpha(t, K, delta) ** 2), float(rng.choice(KEEPS))
-    max_rounds, max_queries = budget(rng, n, K)
-    rows = bounded_rewards(rng, n, K)
-    return Match(
-        PairwiseBAI(delta, comparison=EmpiricalBernstein(), keep=keep, max_rounds=max_rounds, max_queries=max_queries),
-        rows,
-        naive.pairwise_bounded(rows, delta, keep, max_rounds, max_queries),
-    )
+    n = horizon(rng, lambda t: 9 * naive.paper_alpha(t, K, delta) ** 2)
+    rows, given = bounded_rewards(rng, n, K), limits(rng, n, K)
+    algorithm = PairwiseBAI(delta, comparison=EmpiricalBernstein(), **given)
+    return Match(algorithm, rows, naive.pairwise_bounded(rows, delta, **given))
 
 
 def pairwise_gaussian(rng: RNG, f: Literal["proved", "published"]) -> Match:
-    K, delta = some_settings(rng)
-    n, keep = int(rng.integers(20, 90)), float(rng.choice(KEEPS))
-    max_rounds, max_queries = budget(rng, n, K)
-    rows = gaussian_rewards(rng, n, K)
-    return Match(
-        PairwiseBAI(
-            delta, comparison=GaussianBernstein(f=f), keep=keep, max_rounds=max_rounds, max_queries=max_queries
-        ),
-        rows,
-        naive.pairwise_gaussian(rows, delta, f, keep, max_rounds, max_queries),
-    )
+    (K, delta), n = some_settings(rng), int(rng.integers(20, 90))
+    rows, given = gaussian_rewards(rng, n, K), limits(rng, n, K)
+    algorithm = PairwiseBAI(delta, comparison=GaussianBernstein(f=f), **given)
+    return Match(algorithm, rows, naive.pairwise_gaussian(rows, delta, f, **given))
 
 
 def known_variances(rng: RNG, K: int) -> Matrix:
@@ -194,11 +161,8 @@ def kim_nelson(rng: RNG) -> Match:
     delta, zone = float(rng.choice((0.3, 0.1, 1e-3))), float(rng.choice([0.05, 0.2, 1.0]))
     min_rounds = int(rng.choice([2, 3, 5, 10]))
     rows = untied_rewards(rng, n, K)
-    return Match(
-        KimNelson(delta, indifference_zone=zone, min_rounds=min_rounds),
-        rows,
-        naive.kim_nelson(rows, delta, zone, min_rounds),
-    )
+    algorithm = KimNelson(delta, indifference_zone=zone, min_rounds=min_rounds)
+    return Match(algorithm, rows, naive.kim_nelson(rows, delta, zone, min_rounds))
 
 
 def lucb(rng: RNG) -> Match:
@@ -223,74 +187,20 @@ MATCHES: dict[str, Callable[[RNG], Match]] = {
 # --- playing and comparing -------------------------------------------------------------------------------------------
 
 
-def told_row_by_row(match: Match) -> Game:
-    game = match.algorithm.start(match.rows.shape[1])
-    queried = []
-    for row in match.rows:
+def compare(match: Match, size: int) -> Game:
+    """Play a game in blocks of a size, those of one row told, as the reference plays it."""
+    rows, expected = match.rows, match.expected
+    game = match.algorithm.start(rows.shape[1])
+    for start in range(0, len(rows), size):
         if game.finished:
             break
         asked = game.ask()
-        queried.append(tuple(asked.tolist()))
-        game.tell(row[asked])
-    assert queried == match.expected.queried
-    return game
-
-
-def played_in_one_block(match: Match) -> Game:
-    game = match.algorithm.start(match.rows.shape[1])
-    assert game.play(match.rows) == match.expected.n_rounds
-    return game
-
-
-def played_in_random_blocks(match: Match, rng: RNG) -> Game:
-    game = match.algorithm.start(match.rows.shape[1])
-    rest = match.rows
-    while len(rest) and not game.finished:
-        assert tuple(game.ask()) == match.expected.queried[game.n_rounds]
-        rest = rest[game.play(rest[: rng.integers(1, 40)]) :]
-    return game
-
-
-def assert_same_game(one: Game, other: Game) -> None:
-    """The same to the last bit."""
-    assert one.eliminations == other.eliminations
-    assert one.contradiction == other.contradiction
-    assert (one.candidates, one.n_rounds, one.n_queries) == (other.candidates, other.n_rounds, other.n_queries)
-    np.testing.assert_array_equal(one.means, other.means)
-    np.testing.assert_array_equal(one.counts, other.counts)
-
-
-def assert_same_evidence(elimination: Elimination[int], expected: naive.Beaten) -> None:
-    assert (elimination.arm, elimination.round) == (expected.arm, expected.round)
-    assert expected.margins[elimination.by] >= expected.largest - 1e-9
-    assert elimination.margin == pytest.approx(expected.largest, rel=1e-10, abs=1e-10)
-
-
-def assert_as_expected(game: Game, match: Match) -> None:
-    expected = match.expected
-    assert [(one.arm, one.round) for one in game.eliminations] == [
-        (one.arm, one.round) for one in expected.eliminations
-    ]
-    for elimination, beaten in zip(game.eliminations, expected.eliminations, strict=True):
-        assert_same_evidence(elimination, beaten)
-    assert game.candidates == expected.candidates
-    assert (game.reason == "decided") == (len(expected.candidates) == 1)
-    assert (game.n_rounds, game.n_queries) == (expected.n_rounds, expected.n_queries)
-    assert (game.contradiction is None) == (expected.contradiction is None)
-    if game.contradiction is not None and expected.contradiction is not None:
-        assert_same_evidence(game.contradiction, expected.contradiction)
-    rounds_of = [[arm in asked for asked in expected.queried] for arm in range(game.n_arms)]
-    assert game.counts.tolist() == [sum(rounds) for rounds in rounds_of]
-    means = [np.mean(match.rows[: expected.n_rounds, arm][rounds]) for arm, rounds in enumerate(rounds_of)]
-    np.testing.assert_allclose(game.means, means, rtol=1e-10, atol=1e-10)
-
-
-def compare(match: Match, rng: RNG, row_by_row: bool = True) -> Game:
-    game = played_in_one_block(match)
-    assert_as_expected(game, match)
-    assert_same_game(game, played_in_random_blocks(match, rng))
-    if row_by_row:
-        assert_same_game(game, told_row_by_row(match))
+        assert tuple(asked.tolist()) == expected.queried[start]
+        if size == 1:
+            game.tell(rows[start, asked])
+        else:
+            game.play(rows[start : start + size])
+    assert_as_reference(game, expected, rows)
     return game
 
 
@@ -335,10 +245,9 @@ LEAST = {
 def test_a_thousand_games_are_played_as_by_the_reference(name: str) -> None:
     rng = np.random.default_rng(list(name.encode()))
     seen: Counter[str] = Counter()
-    for k in range(N_GAMES):
+    for _ in range(N_GAMES):
         match = MATCHES[name](rng)
-        # Where queried sets only shrink the counts say the sets of every round; LUCB's must be seen.
-        seen += happenings(match, compare(match, rng, row_by_row=k % 10 == 0 or name == "lucb"))
+        seen += happenings(match, compare(match, int(rng.choice(SIZES))))
     assert seen["beaten without variance"] >= 50
     for happening, least in (LEAST_OF_EACH | LEAST.get(name, {})).items():
         assert seen[happening] >= least, happening
@@ -368,7 +277,7 @@ def test_an_arm_that_is_kept_and_turns_beats_others_as_in_the_reference(turning:
     seen: Counter[str] = Counter()
     for _ in range(10):
         match = turning(rng)
-        seen += happenings(match, compare(match, rng))
+        seen += happenings(match, compare(match, int(rng.choice(SIZES))))
     assert seen["beaten by a kept arm"] >= 8
 
 
@@ -402,6 +311,7 @@ LONG_GAMES: dict[str, tuple[Algorithm, Callable[[Matrix], Played]]] = {
 @pytest.mark.parametrize("name", LONG_GAMES)
 def test_a_game_longer_than_a_chunk_of_boundaries_is_played_as_by_the_reference(name: str) -> None:
     (algorithm, reference), rows = LONG_GAMES[name], late_lead()
-    game = compare(Match(algorithm, rows, reference(rows)), np.random.default_rng(5))
-    assert game.best == 2
-    assert CHUNK < game.n_rounds < len(rows)
+    for size in SIZES:
+        game = compare(Match(algorithm, rows, reference(rows)), size)
+        assert game.best == 2
+        assert CHUNK < game.n_rounds < len(rows)

@@ -52,6 +52,17 @@ def broken_high(arm, item):
         raise ValueError("no licence")
     return score(arm, item)
 
+def fails_once(arm, item):
+    if not os.path.exists("tried"):
+        os.mkdir("tried")
+        raise OSError("busy")
+    return score(arm, item)
+
+def over_the_net(arm, item):
+    if os.path.exists("down"):
+        raise OSError("no network")
+    return score(arm, item)
+
 def dying(arm, item):
     os._exit(5)
 """
@@ -115,6 +126,7 @@ def test_json_is_that_of_the_same_call_from_python(run: Cli, words: str, setting
 def test_functions_of_other_kinds_and_races_without_items(cli: Cli, run: Cli) -> None:
     assert json.loads(run("--json", "--jointly", function="bench:jointly").stdout)["best"] == "high"
     assert json.loads(run("--json", function="bench:awaited").stdout)["settings"]["rounds_in_flight"] == 4
+    assert json.loads(run("--json", "--retries", 1, function="bench:fails_once").stdout)["best"] == "high"
     result = json.loads(cli("run", "bench:of_seed", "--arms", "low,high", "--json", "--quiet").stdout)
     assert (result["settings"]["items"], result["best"]) == ("seeds", "high")
 
@@ -184,6 +196,23 @@ def test_the_same_command_continues_its_store(run: Cli, rejects: Rejects) -> Non
     changed = "delta was 0.05 when the race began and is 0.2 now"
     rejects(changed, *again, "--arms", "low,mid,high", "--delta", 0.2)
     rejects("the same arms", *again, "--arms", "low,high")
+
+
+def test_an_outage_ends_with_4_and_the_race_is_resumed(cli: Cli, run: Cli) -> None:
+    Path("down").touch()
+    began = run("--on-error", "disqualify", "--store", "race.sqlite", function="bench:over_the_net")
+    assert (began.exit_code, began.stderr) == (4, "to continue: bestarm resume race.sqlite\n")
+    for words, code in {"show race.sqlite": 4, "show race.sqlite --json": 4, "report race.sqlite": 0}.items():
+        assert cli(*words.split()).exit_code == code
+    Path("down").unlink()
+    assert cli("resume", "race.sqlite", "--yes").stdout.startswith("high is the best ")
+
+
+def test_a_race_with_replacement_is_resumed(cli: Cli, run: Cli) -> None:
+    begun = run("--replace", "--store", "race.sqlite", "--max-evaluations", 10)
+    assert (begun.exit_code, "--max-evaluations TOTAL" in begun.stderr) == (3, True)
+    resumed = cli("resume", "race.sqlite", "--yes", "--max-evaluations", 4000)
+    assert resumed.stdout.startswith("high has the best expected score on these 400 items")
 
 
 def test_a_race_made_in_python_is_shown_and_not_resumed(cli: Cli, rejects: Rejects) -> None:

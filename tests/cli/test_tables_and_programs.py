@@ -256,6 +256,7 @@ def test_pages_are_those_of_the_result(cli: Cli, commands: Cli) -> None:
         ended = cli("report", "race.sqlite", *words)
         assert (ended.exit_code, ended.stderr, ended.stdout) == (0, f"Wrote {page}.\n", "")
         assert Path(page).read_bytes() == Path("commands.html").read_bytes() == Path("expected.html").read_bytes()
+    assert cli("report", "race.sqlite", "--json").stdout == bestarm.load_result("race.sqlite").to_json() + "\n"
     assert Path("race.sqlite").read_bytes() == before
 
 

@@ -19,7 +19,6 @@ from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import PoolArms, TableArms
 from bestarm.comparisons import Betting, Portfolio, Wins
 from bestarm.kernels.wealth import FOLD
-from games import outcome
 from statistics_helpers import binomial_p_value
 
 Array = NDArray[np.float64]
@@ -171,33 +170,6 @@ def test_margin_and_opponent_of_an_elimination() -> None:
     wealth = [math.exp(Betting().log_wealth(rows[: out.round, j] - rows[: out.round, 0])) for j in (1, 2)]
     assert out.by == 1 + int(np.argmax(wealth))
     assert out.margin == pytest.approx(math.log(sum(wealth) / (2 / 0.05)), rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.parametrize("bounds", [(-5.0, 3.0), (0.0, 0.25), (100.0, 1000.0)])
-@pytest.mark.parametrize("pool", [None, 300])
-def test_bounds_only_scale_the_rewards(bounds: tuple[float, float], pool: int | None) -> None:
-    rng = np.random.default_rng(12)
-    low, length = bounds[0], bounds[1] - bounds[0]
-    for _ in range(30):
-        X = rng.beta(rng.uniform(0.5, 3, 4), rng.uniform(0.5, 3, 4), (300, 4))
-        zone, epsilon = rng.choice([0.0, 0.05]), rng.choice([0.0, 0.03])
-        plain = PairwiseBAI(0.05, comparison=Betting(pool=pool), indifference_zone=zone, epsilon=epsilon).start(4)
-        scaled = PairwiseBAI(
-            0.05,
-            comparison=Betting(bounds=bounds, pool=pool),
-            indifference_zone=zone * length,
-            epsilon=epsilon * length,
-        ).start(4)
-        plain.play(X)
-        scaled.play(np.clip(low + length * X, *bounds))
-        assert outcome(scaled) == outcome(plain)
-        assert [one.by for one in scaled.eliminations] == [one.by for one in plain.eliminations]
-
-
-def test_rewards_out_of_bounds_are_refused() -> None:
-    game = PairwiseBAI(0.05, comparison=Betting(bounds=(-1.0, 1.0))).start(2)
-    with pytest.raises(ValueError, match=r"^rewards must be finite and lie in \[-1, 1\], got 1.5 for arm 1 in round 1"):
-        game.play([[0.0, 1.5]])
 
 
 # --- under the null the wealth does not grow -------------------------------------------------------------------------

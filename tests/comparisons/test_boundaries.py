@@ -129,24 +129,6 @@ def test_slopes_are_infinite_before_the_first_look_and_finite_from_there(boundar
     assert not np.isnan(offsets).any()
 
 
-@every_first_look
-def test_slopes_and_offsets_only_shrink(boundary: Boundary, first_look: int) -> None:
-    """The screening of many pairs at once rests on it. LUCB's slope is in standard errors: it grows."""
-    slopes, offsets = boundary.boundary(np.arange(1.0, 20_000.0), 3, 0.1)
-    assert (np.diff(offsets[first_look - 1 :]) <= 0).all()
-    if not isinstance(boundary, LUCBIntervals):
-        assert (np.diff(slopes[first_look - 1 :]) < 0).all()
-
-
-def test_delta_t_divides_by_the_number_of_pairs_and_rounds() -> None:
-    """As in section 4 and appendix A of the paper, and not as in its event B1."""
-    t, K, delta = np.array([5.0]), 7, 0.05
-    alpha_squared = EmpiricalBernstein().boundary(t, K, delta)[1][0] / 9
-    delta_t = np.exp(-alpha_squared * (t[0] - 1))
-    assert delta_t == pytest.approx(delta / (2 * K**2 * 5 * 6), rel=1e-10)
-    assert abs(delta_t / (2 * K**2 * delta / (5 * 6)) - 1) > 0.99
-
-
 # --- f ---------------------------------------------------------------------------------------------------------------
 
 THIRD = 1 / 3

@@ -367,28 +367,7 @@ def test_numbers_of_arms_that_are_refused(sparsity: Any, refused: Any) -> None:
         ConvexBernstein(sparsity=sparsity)
 
 
-def test_a_game_of_one_arm_is_refused(refused: Any) -> None:
-    with refused("n_arms", 1):
-        ConvexBAI().start(1)
-
-
-@pytest.mark.parametrize("reward", [-1e-9, 1.0 + 1e-9, NAN, INF])
-def test_rewards_out_of_bounds_are_refused(reward: float) -> None:
-    game = ConvexBAI(0.1, comparison=ConvexBernstein()).start(2)
-    game.ask()
-    with pytest.raises(ValueError, match=r"^rewards must be finite and lie in \[0, 1\], got .* for arm 1 in round 1"):
-        game.tell([0.5, reward])
-
-
 def test_bounds_of_differences_are_not_to_be_had() -> None:
     game = ConvexBAI(0.1, comparison=ConvexBernstein()).start(3)
     game.play(np.tile([0.2, 0.5, 0.5], (10, 1)))
     assert (game.regret_bound, game.lead(0, 1), game.intervals()) == (None, None, None)
-
-
-def test_budgets_end_the_game_with_all_candidates() -> None:
-    rows = np.tile([0.2, 0.5, 0.5], (10, 1))
-    for limits, rounds in [({"max_rounds": 4}, 4), ({"max_queries": 14}, 4), ({"max_queries": 15}, 5)]:
-        game = ConvexBAI(0.1, comparison=ConvexBernstein(), **limits).start(3)
-        assert game.play(rows) == rounds
-        assert (game.reason, game.candidates, game.n_rounds) == ("budget", (0, 1, 2), rounds)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import bestarm
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.algorithms.baselines import (
     BernsteinIntervals,
@@ -128,11 +127,6 @@ def test_an_own_boundary_gives_intervals_and_regret() -> None:
     low = difference.mean() - 6.0 * difference.std(ddof=1) / np.sqrt(40)
     assert intervals_of(game).low[3, 0] == pytest.approx(low, rel=1e-10)
     assert regret_of(game) > 0
-
-
-def test_an_own_boundary_is_simulated() -> None:
-    sim = bestarm.simulate(PairwiseBAI(0.1, comparison=SixSigma()), ARMS, repetitions=20, seed=0, progress=False)
-    assert sim.winners.tolist() == [3] * 20
 
 
 def test_without_a_sentence_an_own_comparison_says_where_to_look() -> None:

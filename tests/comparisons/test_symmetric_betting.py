@@ -9,13 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 import bestarm
-from bestarm.algorithms import EliminationGame, Game, PairwiseBAI
+from bestarm.algorithms import Game, PairwiseBAI
 from bestarm.arms import equicorrelated_arms
 from bestarm.comparisons import StudentMixture, SymmetricBetting
 from bestarm.comparisons.symmetric_betting import EFFECTS, SymmetricEvidence
-from games import intervals_of, outcome, regret_of, tell_both
-from one_wealth import Rivals
-from slow_games import wealth_game
+from games import intervals_of, regret_of
 from small_race import run
 from statistics_helpers import contradicts
 
@@ -49,67 +47,6 @@ def test_a_constant_lead_is_found_when_the_wealth_has_grown_enough() -> None:
     (out,) = game.eliminations
     assert (out.arm, out.by, out.round) == (0, 1, rounds)
     assert out.margin == pytest.approx(math.log(second * 1.9 ** (rounds - 2) * 0.9 * 0.05))
-
-
-@pytest.mark.parametrize("student", [0.0, 0.1, 0.5])
-def test_the_threshold_is_that_of_the_rest_of_delta(student: float) -> None:
-    game = start(3, SymmetricBetting(student=student), delta=0.02)
-    assert evidence_of(game).rule.threshold == pytest.approx(1 / ((1 - student) * 0.02))
-
-
-def test_it_is_bet_on_the_leader_and_against_the_leader_on_the_second() -> None:
-    game = start(4)
-    game.play([[0.1, 0.3, 0.2, 0.0]])
-    assert evidence_of(game).rivals.rival.tolist() == [1, 2, 1, 1]
-    game = start(4, indifference_zone=0.01)
-    game.play([[0.1, 0.3, 0.2, 0.0]])
-    assert evidence_of(game).rivals.rival.tolist() == [1, -1, 1, 1]
-
-
-def test_the_leader_is_renewed_when_the_rounds_have_grown() -> None:
-    game, rng = start(3, delta=1e-9), np.random.default_rng(0)
-    game.play(rng.normal([0.0, 0.1, 0.0], 1.0, (199, 3)))
-    renewed = [200]
-    before = evidence_of(game).rivals.progress[0].next_renewal
-    while game.n_rounds < 260:
-        game.play(rng.normal(0.0, 1.0, (1, 3)))
-        if evidence_of(game).rivals.progress[0].next_renewal != before:
-            renewed.append(before)
-            before = evidence_of(game).rivals.progress[0].next_renewal
-    steps = np.diff(renewed[1:])
-    assert steps.tolist() == [int(0.02 * t) for t in renewed[1:-1]]
-
-
-# --- the slow version -------------------------------------------------------------------------------------------------
-
-
-def some_goal(rng: np.random.Generator, comparison: SymmetricBetting) -> dict[str, float]:
-    """Sometimes a zone, epsilon, kept arms."""
-    return {
-        "keep": float(rng.choice([1.0, 2.0])),
-        "zone": float(rng.choice([0.0, 0.1])),
-        "epsilon": float(rng.choice([0.0, 0.3])) if comparison.student else 0.0,
-    }
-
-
-@pytest.mark.parametrize("comparison", [SymmetricBetting(), SymmetricBetting(student=0.4, min_rounds=2), ALONE])
-@pytest.mark.parametrize("seed", range(12))
-def test_games_with_failures_and_withdrawals_are_those_of_the_slow_version(
-    comparison: SymmetricBetting, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    K = int(rng.integers(4, 8))
-    noises: list[Any] = [rng.standard_cauchy((120, K)), rng.standard_normal((120, K)), rng.integers(-1, 2, (120, K))]
-    noise = noises[seed % 3]  # differences of the last take five values
-    rows = rng.permutation(np.linspace(0.0, 1.5, K)) + noise
-    goal = some_goal(rng, comparison)
-    game = start(K, comparison, 0.1, keep=goal["keep"], epsilon=goal["epsilon"], indifference_zone=goal["zone"])
-    slow = wealth_game(comparison, rows, 0.1, **goal)
-    assert isinstance(game, EliminationGame)
-    tell_both(rng, game, slow)
-    assert outcome(game) == slow.outcome
-    queried, wealth = slow.playing(slow.t), evidence_of(game).rivals.total
-    np.testing.assert_allclose(wealth[queried], slow.totals(Rivals)[queried], rtol=1e-9)
 
 
 def test_a_long_game_is_the_same_in_blocks_as_round_by_round() -> None:
@@ -372,20 +309,6 @@ def test_if_the_bets_were_closed_up_they_would(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(SymmetricEvidence, "discard_evidence", close_up)
     assert contradicts(sum(attacked(seed, 60) for seed in range(ATTACKS)), ATTACKS, DELTA, CELLS)
-
-
-def test_every_wealth_that_was_bet_on_a_failing_arm_loses_nine_tenths() -> None:
-    rows = np.array([0.0, 0.0, 2.0, 0.0, 0.0]) + gaussian(np.random.default_rng(2), 20, 5)
-    game = start(5, ALONE, 1e-9)
-    game.play(rows[:-1])
-    before, rival = evidence_of(game).rivals.total.copy(), evidence_of(game).rivals.rival.copy()
-    assert rival.tolist()[:2] == [2, 2]
-    game.disqualify(2)
-    game.tell(rows[-1, game.ask()])
-    after = evidence_of(game).rivals
-    others = [0, 1, 3, 4]
-    assert np.allclose(after.total[others], 0.1 * before[others], rtol=1e-12)
-    assert 2 not in after.rival[others]
 
 
 # --- extreme numbers --------------------------------------------------------------------------------------------------

@@ -26,16 +26,6 @@ def played(rows: Array, wins: Wins | None = None, delta: float = 0.05, **given: 
 # --- decisions -------------------------------------------------------------------------------------------------------
 
 
-def test_only_the_order_of_scores_counts() -> None:
-    X = np.random.default_rng(0).standard_cauchy((400, 4)) + np.array([0.0, 0.5, 1.0, 2.0])
-    stories = {
-        tuple((one.arm, one.round, one.by, one.margin) for one in played(rows).eliminations)
-        for rows in (X, np.arctan(X), np.cbrt(X), 1e6 * X - 3.0)
-    }
-    assert len(stories) == 1
-    assert len(stories.pop()) == 3
-
-
 def test_wins_are_betting_on_signs() -> None:
     """With two arms the scores 1 and 0 for the better and the worse one have the sign as their difference."""
     X = np.random.default_rng(1).normal(size=(300, 2)) + np.array([0.0, 0.3])

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,6 @@ Floats = NDArray[np.float64]
 def sample(n_rounds: int = 60, n_arms: int = 4, seed: int = 0) -> Floats:
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n_rounds, n_arms)) @ rng.standard_normal((n_arms, n_arms)) + np.arange(n_arms)
-
-
-def naive_difference_variances(rows: Floats) -> Floats:
-    """Eq. (10) of the paper: the mean over pairs of rounds of half the squared change of the difference."""
-    t, K = rows.shape
-    out = np.zeros((K, K))
-    for i in range(K):
-        for j in range(K):
-            d = rows[:, i] - rows[:, j]
-            out[i, j] = sum((d[u] - d[v]) ** 2 for u, v in combinations(range(t), 2)) / (t * (t - 1))
-    return out
 
 
 def exact_square(rows: Floats, i: int, j: int) -> Fraction:
@@ -127,13 +115,6 @@ def test_board_agrees_with_numpy(block: int | None) -> None:
     )
     np.testing.assert_allclose(game.means, rows.mean(axis=0), rtol=1e-10)
     assert game.counts.tolist() == [2500] * 5
-
-
-def test_difference_variances_are_those_of_the_papers_definition() -> None:
-    rows = sample(12, 3)
-    squares = board_squares(played(rows))
-    np.fill_diagonal(squares, 0.0)
-    np.testing.assert_allclose(squares / 11, naive_difference_variances(rows), rtol=1e-10)
 
 
 @hard_data

@@ -269,28 +269,6 @@ def test_with_few_steps_the_sign_may_be_unknown_but_not_wrong(
     assert limit == 0 or min(answers.values()) > 100
 
 
-def supremum_by_signs(m: Vector, B: Matrix, scale: float) -> float:
-    """The offset at which the sign changes."""
-    low, high, w = -10.0 * scale, 10.0 * scale, np.zeros(m.size)
-    for _ in range(60):
-        middle = (low + high) / 2
-        if convex_sign(m - middle, B, w, STEPS) == POSITIVE:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_supremum_found_by_bisection_is_that_of_an_interior_point_solver(kind: str) -> None:
-    rng = np.random.default_rng(list(KINDS).index(kind))
-    for _ in range(10):
-        m, F, bracket = supremum_of(rng, kind, SIZES, OFTEN)
-        problem = Problem(m, F, 0.0, bracket)
-        found = supremum_by_signs(m, problem.covariance, problem.scale)
-        assert found == pytest.approx(bracket.low, abs=1e-6 * problem.scale)
-
-
 # --- few arms --------------------------------------------------------------------------------------------------------
 
 FEW, EQUALLY = [2, 3, 4, 5, 6], [0.2] * 5

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from bestarm import kernels
 from bestarm.algorithms import ConvexBAI, EliminationGame, PairwiseBAI
 from bestarm.comparisons import LeaderBetting, Portfolio
 from bestarm.comparisons.leader_betting import LeaderEvidence
-from bestarm.comparisons.wealth import CAP, Mixture, mixture
+from bestarm.comparisons.wealth import CAP, mixture
 from bestarm.kernels import compiling, state
 from bestarm.kernels.boundaries import lucb, race_intervals, race_pairs
 from bestarm.kernels.convex import convex_sign, nonnegative_minimum, race_convex, sparse_sign
@@ -53,38 +52,22 @@ def test_bounds_belong_to_their_interval(value: float, inside: bool) -> None:
 
 # --- wealth ----------------------------------------------------------------------------------------------------------
 
-
-def awake(bets: NDArray[np.float64], weights: NDArray[np.float64]) -> Mixture:
-    """Bets that are all made from the first round on."""
-    return mixture(bets, weights, 0.0, 0)
-
-
-def test_the_wealth_of_one_bet_is_a_product() -> None:
-    differences = vector(0.5, -0.25, 1.0)
-    expected = (1 + 0.5 * 0.5) * (1 - 0.5 * 0.25) * (1 + 0.5 * 1.0)
-    wealth = math.exp(log_wealth(differences, 0.0, 0, awake(vector(0.5), vector(1.0)), 0.99))
-    assert wealth == pytest.approx(expected, rel=1e-14)
+WEALTH: list[Any] = [  # differences, null mean, pool, bets, weights, cap, and the wealth
+    ((0.5, -0.25, 1.0), 0.0, 0, (0.5,), (1.0,), 0.99, 1.25 * 0.875 * 1.5),
+    # A bet of 0.9 would risk 1.35 of its wealth: it is cut to 0.8 / 1.5.
+    ((0.25,), 0.5, 0, (0.1, 0.9), (0.25, 0.75), 0.8, 0.25 * (1 - 0.1 * 0.25) + 0.75 * (1 - 0.8 / 1.5 * 0.25)),
+    ((-1.0, 0.0), -1.0, 0, (0.9,), (1.0,), 0.99, 1.9),  # no difference is below -1: all may be bet
+    ((1.0, 1.0, 1.0), 0.0, 4, (0.5,), (1.0,), 0.99, 1.5 * 5 / 3 * 2),
+    ((1.0, 1.0, 1.0, 1.0), 0.0, 4, (0.5,), (1.0,), 0.99, math.inf),  # a pool cannot have this mean any more
+]
 
 
-def test_the_wealth_of_several_bets_is_their_weighted_mean_and_no_bet_risks_more_than_the_cap() -> None:
-    against = 0.5  # a bet of 0.9 would risk 1.35 of its wealth: it is cut to 0.8 / 1.5
-    small, large = 1 + 0.1 * (0.25 - against), 1 + 0.8 / 1.5 * (0.25 - against)
-    wealth = math.exp(log_wealth(vector(0.25), against, 0, awake(vector(0.1, 0.9), vector(0.25, 0.75)), 0.8))
-    assert wealth == pytest.approx(0.25 * small + 0.75 * large, rel=1e-14)
-
-
-def test_a_mean_that_a_pool_cannot_have_any_more_is_ruled_out() -> None:
-    best = np.ones(3)
-    assert (
-        log_wealth(best, 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) < math.inf
-    )  # the last may be -1, and one before it
-    assert log_wealth(np.ones(4), 0.0, 4, awake(vector(0.5), vector(1.0)), 0.99) == math.inf
-
-
-def test_against_the_smallest_mean_there_is_nothing_to_lose() -> None:
-    """All of it may be bet: no difference is below -1."""
-    wealth = math.exp(log_wealth(vector(-1.0, 0.0), -1.0, 0, awake(vector(0.9), vector(1.0)), 0.99))
-    assert wealth == pytest.approx(1.0 * 1.9, rel=1e-14)
+@pytest.mark.parametrize(("differences", "nu", "pool", "bets", "weights", "cap", "expected"), WEALTH)
+def test_the_wealth_of_bets_is_the_weighted_mean_of_products(
+    differences: Any, nu: float, pool: int, bets: Any, weights: Any, cap: float, expected: float
+) -> None:
+    awake = mixture(vector(*bets), vector(*weights), 0.0, 0)  # all bets are made from the first round on
+    assert math.exp(log_wealth(vector(*differences), nu, pool, awake, cap)) == pytest.approx(expected, rel=1e-14)
 
 
 # --- combinations ----------------------------------------------------------------------------------------------------
@@ -110,19 +93,19 @@ def test_the_arm_that_is_furthest_ahead_is_enough_alone() -> None:
     assert sign(vector(1.2, 3.0, 2.0), np.eye(3)) == (POSITIVE, [0.0, 1.0, 0.0])
 
 
-@pytest.mark.parametrize("n", [vector(-1.0, -1.0), vector(0.5, 0.5), vector(0.7, -3.0), vector(0.0, 0.0)])
-def test_where_no_average_beats_that_is_certified(n: Matrix) -> None:
-    assert sign(n, np.eye(2))[0] == NEGATIVE
-    assert sign(n, np.array([[1.0, -0.1], [-0.1, 1.0]]))[0] == NEGATIVE
+NEITHER = [(-1.0, -1.0), (0.5, 0.5), (0.7, -3.0), (0.0, 0.0)]
 
 
-def test_exactly_on_the_boundary_nothing_is_certified() -> None:
-    assert sign(vector(1.0), np.eye(1))[0] == UNKNOWN
-
-
-def test_without_steps_nothing_is_certified() -> None:
-    assert sign(OPPOSED, APART, limit=0)[0] == UNKNOWN
-    assert sign(OPPOSED, APART, limit=1)[0] == UNKNOWN
+@pytest.mark.parametrize(
+    ("n", "B", "limit", "verdict"),
+    [
+        *((n, B, STEPS, NEGATIVE) for n in NEITHER for B in (np.eye(2), np.array([[1.0, -0.1], [-0.1, 1.0]]))),
+        ((1.0,), np.eye(1), STEPS, UNKNOWN),  # exactly on the boundary
+        *((OPPOSED, APART, limit, UNKNOWN) for limit in (0, 1)),  # out of steps
+    ],
+)
+def test_only_what_is_certified_is_said(n: Any, B: Matrix, limit: int, verdict: int) -> None:
+    assert sign(vector(*n), B, limit)[0] == verdict
 
 
 @pytest.mark.parametrize(("s", "verdict"), [(1, UNKNOWN), (2, UNKNOWN), (3, POSITIVE)])

@@ -44,7 +44,7 @@ def assert_refused(
     with pytest.raises(error, match="^" + re.escape(message)) as caught:
         bestarm.race(evaluate, progress=False, **given)
     assert_one_sentence(caught.value)
-    if not {"retries", "executor", "jointly"} & set(given):
+    if not {"retries", "executor", "jointly", "shuffle_arms"} & set(given):
         with pytest.raises(error, match="^" + re.escape(message)):
             bestarm.Race(**given)
     assert evaluate.calls == 0
@@ -78,9 +78,12 @@ OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
 }
 WRONG_TYPE: dict[str, tuple[Any, ...]] = {
     "lower_is_better": ("no",),
+    "jointly": ("no",),
+    "shuffle_arms": ("no",),
     "arms": (None, 5, "abc", b"abc", {1, 2}, frozenset({1, 2}), "name " * 1000),
     "items": (5, "items.txt", b"items", {"a": 1}, {1}, frozenset({1, 2}), "text " * 1000, set(range(1000))),
     "executor": (4, ThreadPoolExecutor),
+    "groups": (5, "abc"),
 }
 
 
@@ -178,6 +181,10 @@ MINE = "PairwiseBAI(0.1, comparison=Betting((0.0, 2.0)))"
             {"algorithm": BETTING, "min_rounds": 20},
             f"{MINE} has no setting min_rounds, got min_rounds=20 together with it",
         ),
+        *(
+            ({"algorithm": BY_LUCB, name: 0.1}, f"LUCB(0.1) has no setting {name}, got {name}=0.1 together with it")
+            for name in ("epsilon", "indifference_zone")
+        ),
         ({"algorithm": BETTING, "bounds": (0, 1)}, "bounds=(0, 1) do not fit Betting((0.0, 2.0)), which is for"),
         (
             {"algorithm": BY_LUCB, "bounds": (0, 1)},
@@ -232,10 +239,6 @@ class Bench:
         raise AssertionError("evaluated")
 
 
-def none() -> float:
-    raise AssertionError("evaluated")
-
-
 def one(arm: Any) -> float:
     raise AssertionError("evaluated")
 
@@ -248,47 +251,39 @@ def named(arm: Any, item: Any, *, folder: str) -> float:
     raise AssertionError("evaluated")
 
 
-def by_name(*, arm: Any, item: Any) -> float:
-    raise AssertionError("evaluated")
-
-
 async def slow(arm: Any) -> float:
     raise AssertionError("evaluated")
 
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "none": (
-        none,
-        "evaluate is called as none(arm, item), but its signature is none() -> float: too many positional arguments",
-    ),
-    "one": (one, "evaluate is called as one(arm, item), but its signature is one(arm: "),
-    "three": (three, "evaluate is called as three(arm, item), but its signature is three(arm: "),
-    "by name only": (by_name, "evaluate is called as by_name(arm, item), but its signature is by_name(*, arm: "),
-    "one more by name": (named, "evaluate is called as named(arm, item), but its signature is named(arm: "),
-    "lambda": (lambda arm: 0.5, "evaluate is called as <lambda>(arm, item), but its signature is <lambda>(arm): "),
-    "method": (Bench().one, "evaluate is called as one(arm, item), but its signature is one(arm: "),
-    "method of no object": (Bench.two, "evaluate is called as two(arm, item), but its signature is two(self, arm: "),
-    "callable object": (Bench(), "evaluate is called as evaluate(arm, item), but its signature is evaluate(arm: "),
-    "partial": (
-        functools.partial(three, "x", "y"),
-        "evaluate is called as evaluate(arm, item), but its signature is evaluate(",
-    ),
-    "async": (slow, "evaluate is called as slow(arm, item), but its signature is slow(arm: "),
-    "builtin": (len, "evaluate is called as len(arm, item), but its signature is len(obj, /): "),
-    "class": (Unnamed, "evaluate is called as Unnamed(arm, item), but its signature is Unnamed()"),
+# The function, what it is called in the message, and how its signature begins.
+WRONG: dict[str, tuple[Any, str, str]] = {
+    "none": (lambda: 0.5, "<lambda>", "(): too many positional arguments"),
+    "one": (one, "one", "(arm: "),
+    "three": (three, "three", "(arm: "),
+    "by name only": (lambda *, arm, item: 0.5, "<lambda>", "(*, arm, item): "),
+    "one more by name": (named, "named", "(arm: "),
+    "lambda": (lambda arm: 0.5, "<lambda>", "(arm): "),
+    "method": (Bench().one, "one", "(arm: "),
+    "method of no object": (Bench.two, "two", "(self, arm: "),
+    "callable object": (Bench(), "evaluate", "(arm: "),
+    "partial": (functools.partial(three, "x", "y"), "evaluate", "("),
+    "async": (slow, "slow", "(arm: "),
+    "builtin": (len, "len", "(obj, /): "),
+    "class": (Unnamed, "Unnamed", "()"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_function_with_a_wrong_signature_is_refused_before_it_is_called(case: str, tmp_path: Path) -> None:
-    evaluate, message = WRONG[case]
-    for jointly in (False, True):
-        expected = message.replace("(arm, item)", "(arms, item)") if jointly else message
-        with pytest.raises(TypeError, match="^" + re.escape(expected)) as caught:
-            bestarm.race(
-                evaluate, arms=ARMS, items=ITEMS, jointly=jointly, progress=False, store=tmp_path / "race.sqlite"
-            )
-        assert_one_sentence(caught.value)
+@pytest.mark.parametrize("given", ["arm, item", "arms, item"])
+def test_a_function_with_a_wrong_signature_is_refused_before_it_is_called(
+    case: str, given: str, tmp_path: Path
+) -> None:
+    evaluate, name, signature = WRONG[case]
+    expected = f"evaluate is called as {name}({given}), but its signature is {name}{signature}"
+    options: dict[str, Any] = {"jointly": given == "arms, item", "progress": False, "store": tmp_path / "race.sqlite"}
+    with pytest.raises(TypeError, match="^" + re.escape(expected)) as caught:
+        bestarm.race(evaluate, arms=ARMS, items=ITEMS, **options)
+    assert_one_sentence(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -363,39 +358,18 @@ def test_an_async_function_with_an_executor_is_refused(evaluate: Any, tmp_path: 
 # The store.
 
 
-def test_a_store_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    text = tmp_path / "notes.txt"
-    text.write_text("a list of things that are no race\n" * 50, encoding="utf-8")
-    missing = tmp_path / "no" / "race.sqlite"
-    refused: list[tuple[Any, str]] = [
-        (missing, f"the race cannot be stored in {missing}"),
-        (str(tmp_path), f"the race cannot be stored in {tmp_path}: it is a folder"),
-        (text / "race.sqlite", f"the race cannot be stored in {text / 'race.sqlite'}: it is in a folder"),
-        (text, f"{text} is not a race of bestarm"),
-    ]
-    for store, message in refused:
-        assert_refused({"store": store}, bestarm.StoreError, tmp_path, message)
-    assert text.read_text(encoding="utf-8") == "a list of things that are no race\n" * 50
-
-
-def test_a_refused_continuation_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("what", "parameters", "message"),
+    [
+        ("settings", {"delta": 0.1}, "delta was 0.05 when the race began and is 0.1 now"),
+        ("settings", {"items": range(1, 51)}, "the items are not the same"),
+        ("arms", {"arms": ["a", "b", "d"]}, "they were a, b, c and are a, b, d now"),
+    ],
+)
+def test_another_race_is_not_continued_in_a_store(
+    what: str, parameters: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     store = tmp_path / "race.sqlite"
     bestarm.race(Counted(), arms=ARMS, items=ITEMS, max_evaluations=9, progress=False, store=store)
-    before = store.read_bytes()
-    changes: list[tuple[dict[str, Any], str]] = [
-        ({"delta": 0.1}, "delta was 0.05 when the race began and is 0.1 now"),
-        ({"epsilon": 0.1}, "epsilon was 0.0 when the race began and is 0.1 now"),
-        ({"seed": 1}, "seed was 0 when the race began and is 1 now"),
-        ({"lower_is_better": True}, "lower_is_better was False when the race began and is True now"),
-        ({"rounds_in_flight": 2}, "rounds_in_flight was 1 when the race began and is 2 now"),
-        ({"on_error": "disqualify"}, "on_error was 'raise' when the race began and is 'disqualify' now"),
-        ({"min_rounds": 12}, "min_rounds was 10 when the race began and is 12 now"),
-        ({"items": range(51)}, "n_items was 50 when the race began and is 51 now"),
-        ({"items": range(1, 51)}, "the items are not the same"),
-    ]
-    for parameters, message in changes:
-        full = f"{store} holds another race (give another file, or the same settings): {message}"
-        assert_refused(parameters, bestarm.StoreError, tmp_path, full)
-    other = f"{store} holds another race (give another file, or the same arms): they were a, b, c and are a, b, d now"
-    assert_refused({"arms": ["a", "b", "d"]}, bestarm.StoreError, tmp_path, other)
-    assert store.read_bytes() == before
+    full = f"{store} holds another race (give another file, or the same {what}): {message}"
+    assert_refused(parameters, bestarm.StoreError, tmp_path, full)

@@ -16,7 +16,7 @@ import pytest
 
 import bestarm
 from bestarm.record.sqlite import SQLiteStore
-from race_files import RaceFile
+from race_files import Memory, RaceFile
 from row_races import Inline
 
 ARMS = ["low", "mid", "high"]
@@ -198,6 +198,21 @@ def test_what_comes_out_after_ctrl_c_on_an_executor_is_dropped(tmp_path: Path, m
     as_uninterrupted(tmp_path / "race.sqlite", result, rounds_in_flight=2)
 
 
+def test_after_ctrl_c_while_a_failure_is_saved_the_next_arm_is_not_evaluated(tmp_path: Path) -> None:
+    class Signalled(Memory):
+        def save(self, rounds: Any, scores: Any) -> None:
+            super().save(rounds, scores)
+            signal.raise_signal(signal.SIGINT)
+
+    begun: list[str] = []
+
+    def evaluate(arm: str, item: int) -> None:
+        begun.append(arm)
+
+    result = run(evaluate, tmp_path, store=Signalled(), on_error="worst")
+    assert (result.reason, begun) == ("interrupted", ["low"])
+
+
 def test_ctrl_c_ends_races_in_threads_too() -> None:
     threads: list[str] = []
     begun, asked = threading.Event(), threading.Event()
@@ -257,6 +272,7 @@ def test_ctrl_c_while_an_item_is_drawn_is_not_the_end_of_the_items(
     result = run(score, path, items=items(), **how)
     assert result.reason == "interrupted"
     assert len(RaceFile(path).scores()) == 3 * result.n_rounds
+    assert how or result.n_rounds == 6  # nothing was evaluated after Ctrl-C
     assert bestarm.load_result(path).reason == "running"
     ahead = 4 if "executor" in how else how.get("rounds_in_flight")
     whole = run(score, tmp_path / "whole.sqlite", items=iter(range(200)), rounds_in_flight=ahead)
@@ -461,20 +477,20 @@ def test_an_executor_that_breaks_is_one_clear_error_and_loses_nothing(
     assert str(run(score, path, on_error="disqualify")) == str(run(score, tmp_path / "whole.sqlite"))
 
 
-def test_sys_exit_ends_the_program_that_calls_race() -> None:
-    with pytest.raises(SystemExit) as ended:
-        bestarm.race(lambda arm, item: sys.exit(7), arms=ARMS, on_error="disqualify", progress=False)
-    assert ended.value.code == 7
+def exits(arm: str, item: Any) -> float:
+    sys.exit(7)
 
 
-def test_a_task_that_a_coroutine_has_started_can_end_the_program() -> None:
-    async def leave() -> None:
-        sys.exit(7)
+async def exits_later(arm: str, item: Any) -> float:
+    return exits(arm, item)
 
-    async def evaluate(arm: str, item: int) -> float:
-        await asyncio.create_task(leave())
-        return 0.5
 
+async def starts_a_task_that_exits(arm: str, item: Any) -> float:
+    return await asyncio.create_task(exits_later(arm, item))
+
+
+@pytest.mark.parametrize("evaluate", [exits, exits_later, starts_a_task_that_exits])
+def test_sys_exit_ends_the_program_that_calls_race(evaluate: Callable[..., Any]) -> None:
     with pytest.raises(SystemExit) as ended:
         bestarm.race(evaluate, arms=ARMS, on_error="disqualify", progress=False)
     assert ended.value.code == 7

@@ -85,36 +85,22 @@ class Watched(Memory):
         super().save(rounds, scores)
 
 
-@pytest.mark.parametrize("on_error", ["raise", "worst"])
-def test_arms_one_by_one_a_failure_is_acted_on_before_the_next_arm(on_error: str) -> None:
+@pytest.mark.parametrize(("on_error", "retries"), [("raise", 0), ("raise", 1), ("worst", 0)])
+def test_arms_one_by_one_a_failure_is_acted_on_before_the_next_arm(on_error: str, retries: int) -> None:
     """The next evaluation may take an hour."""
     done: list[str] = []
     store = Watched(done)
 
     def evaluate(arm: str, item: int) -> float:
         done.append(arm)
-        return math.nan if len(done) == 5 else GOOD[arm]
+        return math.nan if 5 <= len(done) <= 5 + retries else GOOD[arm]
 
-    options: dict[str, Any] = {"bounds": (0, 1), "store": store, "on_error": on_error}
+    options: dict[str, Any] = {"bounds": (0, 1), "store": store, "on_error": on_error, "retries": retries}
     if on_error == "raise":
         with pytest.raises(bestarm.EvaluationError, match=r"^evaluate\('b'"):
             run(evaluate, ARMS, range(200), **options)
-        assert done == ["a", "b", "c", "a", "b"]
-        assert store.saves == [(3, [0, 1, 2]), (5, [0])]
+        assert done == ["a", "b", "c", "a", *["b"] * (1 + retries)]
+        assert store.saves == [(3, [0, 1, 2]), (5 + retries, [0])]
     else:
         assert run(evaluate, ARMS, range(200), **options).best == "c"
         assert store.saves[:4] == [(3, [0, 1, 2]), (5, [0, 1]), (6, [2]), (9, [0, 1, 2])]
-
-
-def test_with_retries_too_a_failure_is_acted_on_before_the_next_arm() -> None:
-    done: list[str] = []
-    store = Watched(done)
-
-    def evaluate(arm: str, item: int) -> float:
-        done.append(arm)
-        return math.nan if len(done) in (5, 6) else GOOD[arm]
-
-    with pytest.raises(bestarm.EvaluationError, match=r"^evaluate\('b'"):
-        run(evaluate, ARMS, range(200), bounds=(0, 1), store=store, retries=1)
-    assert done == ["a", "b", "c", "a", "b", "b"]
-    assert store.saves == [(3, [0, 1, 2]), (6, [0])]

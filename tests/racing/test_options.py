@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 import bestarm
-from bestarm import race
 from bestarm.algorithms import LUCB, ConvexBAI, Game, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, EmpiricalBernstein, LeaderBetting, Portfolio, StudentMixture
 from bestarm.racing import options
-from small_race import run, share
+from small_race import run
 
 
 def test_options_have_the_same_names_and_defaults_everywhere() -> None:
@@ -109,10 +108,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"algorithm": PairwiseBAI(), "comparison": Betting()},
         r"^comparison=Betting\(\) is given together with algorithm=PairwiseBAI\(\): leave algorithm out",
     ),
-    "delta": (
-        {"algorithm": PairwiseBAI(0.01), "delta": 0.05, "bounds": None},
-        r"^delta is 0.05 here and 0.01 in PairwiseBAI\(0.01\): give it in one place$",
-    ),
     "min_rounds of an algorithm": (
         {"algorithm": PairwiseBAI(), "min_rounds": 5, "bounds": None},
         r"^min_rounds is 5 here and 10 in PairwiseBAI\(\): give it in one place$",
@@ -142,27 +137,12 @@ def test_an_algorithm_that_must_see_each_round_has_one_in_flight_on_an_executor(
             run(algorithm=LUCB(0.1), bounds=None, executor=pool, rounds_in_flight=2)
 
 
-def test_arms_and_items_are_named() -> None:
-    with pytest.raises(TypeError, match="positional"):
-        race(share, ["a", "b"])  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="positional"):
-        PairwiseBAI(0.05, Betting())  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"^delta must be a number, got Betting\(\): a comparison is given by name"):
-        PairwiseBAI(Betting())  # type: ignore[arg-type]
-
-
 def test_a_comparison_that_does_not_adapt_is_refused() -> None:
     class Stiff:
         role = "pairs"
 
     with pytest.raises(TypeError, match=r"^Stiff needs a method adapted\(bounds, pool\)"):
         run(comparison=Stiff())
-
-
-@pytest.mark.parametrize("name", ["jointly", "shuffle_arms"])
-def test_flags_are_flags(name: str) -> None:
-    with pytest.raises(TypeError, match=f"^{name} must be True or False, got 'no'"):
-        run(**{name: "no"})
 
 
 def test_a_confidence_is_not_taken_for_delta() -> None:

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ import bestarm
 from bestarm import EvaluationError, Race, RaceResult, StoreError, load_result
 from bestarm.algorithms import Game, Reason
 from bestarm.racing import Outage
-from conftest import Cli
 from own_games import Playing
 from race_files import Memory, RaceFile
+from row_races import Way, ways
 from small_race import LEVEL, run, share
 
 AT = 3  # rounds before the network goes down
@@ -38,36 +37,24 @@ class Network:
             raise ConnectionError("no network")
         return share(arm, item)
 
-    def jointly(self, arms: tuple[str, ...], item: int) -> dict[str, float]:
-        return {arm: self(arm, item) for arm in arms}
-
-    async def awaited(self, arm: str, item: int) -> float:
-        return self(arm, item)
-
 
 def told(result: RaceResult[Any]) -> tuple[str, str]:
     return str(result), result.to_json()
 
 
-def on_threads(network: Network, **options: Any) -> RaceResult[Any]:
-    with ThreadPoolExecutor(2) as pool:
-        return run(network, executor=pool, rounds_in_flight=3, **options)  # type: ignore[no-any-return]
+THREE = {"rounds_in_flight": 3}
+in_turn, on_threads, awaited, jointly = ways(run)
 
 
-WAYS: dict[str, Callable[..., RaceResult[Any]]] = {
-    "in turn": run,
-    "three in flight": lambda network, **options: run(network, rounds_in_flight=3, **options),
-    "threads": on_threads,
-    "awaited": lambda network, **options: run(network.awaited, **options),
-    "jointly": lambda network, **options: run(network.jointly, jointly=True, **options),
-    "in groups": lambda network, **options: run(network, groups=[item // 1 for item in range(500)], **options),
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_race_ends_undecided_and_goes_on_where_it_was(way: str, tmp_path: Path) -> None:
-    network, file = Network(), tmp_path / "race.sqlite"
-    race = WAYS[way]
+@pytest.mark.parametrize(
+    ("way", "options"),
+    [
+        *((in_turn, {}), (in_turn, THREE), (on_threads, THREE), (awaited, {}), (jointly, {})),
+        (in_turn, {"groups": list(range(500))}),
+    ],
+)
+def test_a_race_ends_undecided_and_goes_on_where_it_was(way: Way, options: dict[str, Any], tmp_path: Path) -> None:
+    network, file, race = Network(), tmp_path / "race.sqlite", partial(way, **options)
     result = race(network, on_error="disqualify", store=file)
     assert (result.reason, result.answered, result.best, result.leader) == (Reason.OUTAGE, False, None, "high")
     assert result.outage is not None
@@ -114,11 +101,6 @@ def test_who_failed_alone_before_stays_disqualified(tmp_path: Path) -> None:
     network.down = False
     whole = run(evaluate, on_error="disqualify", store=file)
     assert (whole.best, [one.arm for one in whole.disqualified]) == ("high", ["mid"])
-
-
-def test_all_but_one_that_fail_are_disqualified_as_before() -> None:
-    result = run(Network(arms=("low", "high")), on_error="disqualify")
-    assert (result.best, len(result.disqualified), result.outage) == ("mid", 2, None)
 
 
 @pytest.mark.parametrize("rounds_in_flight", [1, 3])
@@ -245,29 +227,3 @@ def test_a_game_that_asks_for_some_arms_ends_when_all_of_them_fail(rounds_in_fli
     result = bestarm.race(evaluate, arms=list("abcd"), rounds_in_flight=rounds_in_flight, **options)
     assert (result.reason, result.n_rounds) == ("outage", rounds_in_flight)  # the first of them ask for a and b
     assert result.candidates == ("a", "b", "c", "d")
-
-
-def test_the_command_line_shows_it_with_exit_code_4_and_resumes(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    Path("over_the_net.py").write_text(
-        "import pathlib\n"
-        "def score(arm, item):\n"
-        "    if pathlib.Path('down').exists():\n"
-        "        raise OSError('no network')\n"
-        "    return {'a': 0.2, 'b': 0.8}[arm]\n"
-    )
-    Path("items.txt").write_text("\n".join(map(str, range(60))))
-    Path("down").touch()
-    call = "run over_the_net:score --arms a,b --items items.txt --bounds 0,1 --on-error disqualify --store race.sqlite"
-    began = cli(*call.split())
-    assert began.exit_code == 4
-    assert "to continue: bestarm resume race.sqlite" in " ".join(began.stderr.split())
-    for command in ("show race.sqlite", "show race.sqlite --json", "report race.sqlite -o page.html"):
-        ended = cli(*command.split())
-        assert ended.exit_code == (0 if command.startswith("report") else 4), ended.output
-    Path("down").unlink()
-    assert cli("resume", "race.sqlite", "--yes").exit_code == 0
-    assert load_result("race.sqlite").best == "b"

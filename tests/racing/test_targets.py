@@ -14,7 +14,6 @@ import bestarm
 from bestarm import Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, PairwiseBAI, Reason
 from bestarm.comparisons import Betting, EmpiricalBernstein, Portfolio
-from bestarm.comparisons.betting import BETS
 from bestarm.racing import ForPopulation
 from conftest import Cli
 from naive import Matrix
@@ -37,7 +36,7 @@ def slow_candidates(result: RaceResult[Any], delta: float = 0.05) -> set[int]:
     scores, K = result.scores, len(result.arms)
     low, high = result.bounds or (0.0, 1.0)
     sign = -1.0 if result.settings.lower_is_better else 1.0
-    bets = np.array(BETS)
+    bets = np.array(Betting().bets)
     weights = np.sqrt(bets) / np.sqrt(bets).sum()
     standing = set(range(K))
     log_wealth = np.zeros((K, K, bets.size))
@@ -161,22 +160,24 @@ def test_portfolios_say_something_about_items_like_these() -> None:
     assert set(result.candidates) <= set(result.for_population.candidates)
 
 
-def test_a_score_that_is_not_there_is_no_score() -> None:
-    """An arm that the race had dropped fails in flight: of items like these nothing is known about it from there on."""
-    race = Race(
-        ["A", "B", "C"],
-        items=range(60),
-        bounds=(0, 1),
-        on_error="disqualify",
-        rounds_in_flight=60,
-        lower_is_better=True,
-    )
-    level = {"A": 0.5, "B": 0.5, "C": 0.7}
+def down_from(
+    number: int, arms: set[str], level: dict[str, float], luck: np.random.Generator | None = None, **options: Any
+) -> RaceResult[Any]:
+    """A race in which some arms fail from a round on; the others score their level, or with some luck 1 that often."""
+    usual: dict[str, Any] = {"items": range(400), "bounds": (0, 1), "on_error": "disqualify"}
+    race = Race(level, **usual | options)
     while not race.finished:
         for todo in race.ask():
-            down = {"C"} if todo.number > 20 else set()
-            race.tell(todo, {arm: RuntimeError("down") if arm in down else level[arm] for arm in todo.arms})
-    result = race.result()
+            failed = arms if todo.number >= number else set()
+            scores = {arm: level[arm] if luck is None else float(luck.random() < level[arm]) for arm in todo.arms}
+            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
+    return race.result()
+
+
+def test_a_score_that_is_not_there_is_no_score() -> None:
+    """An arm that the race had dropped fails in flight: of items like these nothing is known about it from there on."""
+    options: dict[str, Any] = {"items": range(60), "rounds_in_flight": 60, "lower_is_better": True}
+    result = down_from(21, {"C"}, {"A": 0.5, "B": 0.5, "C": 0.7}, **options)
     assert result.disqualified == ()
     assert result.for_population is not None
     assert result.for_population.candidates == ("A", "B")
@@ -184,20 +185,8 @@ def test_a_score_that_is_not_there_is_no_score() -> None:
     assert "or the best of all is C, which could not be evaluated" in result.verdict
 
 
-def down_from(number: int, arms: set[str], level: dict[str, float]) -> RaceResult[Any]:
-    """A race in which some arms fail from a round on; the others score about their level."""
-    race = Race(level, items=range(400), bounds=(0, 1), on_error="disqualify")
-    luck = np.random.default_rng(0)
-    while not race.finished:
-        for todo in race.ask():
-            failed = arms if todo.number >= number else set()
-            scores = {arm: float(luck.random() < level[arm]) for arm in todo.arms}
-            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
-    return race.result()
-
-
 def test_a_failure_that_ends_the_race_counts_for_items_like_these_too() -> None:
-    result = down_from(6, {"A"}, {"A": 0.6, "B": 0.5})
+    result = down_from(6, {"A"}, {"A": 0.6, "B": 0.5}, np.random.default_rng(0))
     assert (result.best, result.n_rounds) == ("B", 5)
     assert result.for_population == ForPopulation(("B",), 0.0, ("A",))
     assert "it is the best of those that could be evaluated too, or the best of all is A" in result.verdict
@@ -207,15 +196,8 @@ def test_items_like_these_where_all_that_are_left_fail() -> None:
     """Of a race on groups: by size others are ahead than by groups, and those of the population fail together."""
     sizes = [4000] + [1] * 400
     labels = np.repeat(np.arange(len(sizes)), sizes).tolist()
-    luck = np.random.default_rng(1)
-    race = Race(["F", "B", "C", "D"], items=range(len(labels)), groups=labels, bounds=(0, 1), on_error="disqualify")
     level = {"F": 0.8, "B": 0.8, "C": 0.1, "D": 0.1}
-    while not race.finished:
-        for todo in race.ask():
-            failed = {"F", "B"} if todo.number >= 150 else set()
-            scores = {arm: float(luck.random() < level[arm]) for arm in todo.arms}
-            race.tell(todo, {arm: OSError("down") if arm in failed else score for arm, score in scores.items()})
-    result = race.result()
+    result = down_from(150, {"F", "B"}, level, np.random.default_rng(1), items=range(len(labels)), groups=labels)
     beyond = result.for_population
     assert beyond is not None
     assert beyond.candidates == ()
@@ -234,6 +216,8 @@ def test_the_regret_bound_for_items_like_these_is_about_the_leader_of_the_race()
     assert result.best == "A"
     assert beyond.candidates == ("B",)
     assert beyond.regret_bound > 0.3
+    for_law = bestarm.race_table(rows, arms=["A", "B"], groups=labels, bounds=(0, 1), target="population")
+    assert for_law.best == "B"
 
 
 def test_a_lead_in_wins_is_not_cut_to_the_bounds() -> None:
@@ -302,50 +286,12 @@ def test_targets_that_cannot_be(items: Any, options: dict[str, Any], message: st
         Race(range(3), items=items, **options)
 
 
-def test_a_race_is_not_continued_for_another_target(tmp_path: Any) -> None:
-    rows, where = bounded_rows(1), tmp_path / "race.sqlite"
-    run(reads(rows), items=range(400), bounds=(0, 1), max_evaluations=50, store=where)
-    with pytest.raises(bestarm.StoreError, match="target was 'items' when the race began and is 'population' now"):
-        run(reads(rows), items=range(400), bounds=(0, 1), target="population", store=where)
-
-
-def test_a_race_is_not_continued_with_items_drawn_otherwise(tmp_path: Any) -> None:
-    rows, where = bounded_rows(1), tmp_path / "race.sqlite"
-    run(reads(rows), items=range(400), bounds=(0, 1), max_evaluations=50, store=where)
-    with pytest.raises(bestarm.StoreError, match="replace was False when the race began and is True now"):
-        run(reads(rows), items=range(400), bounds=(0, 1), replace=True, store=where)
-    with pytest.raises(bestarm.StoreError, match="groups was 'not given' when the race began and is 'given' now"):
-        run(reads(rows), items=range(400), bounds=(0, 1), groups=lambda item: item // 2, store=where)
-
-
 # --- items that run out -----------------------------------------------------------------------------------------------
 
 
 def close(seed: int, n: int = 40) -> Matrix:
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, 1)) + 0.5 * rng.standard_normal((n, 3))
-
-
-def test_without_bounds_nobody_leaves_without_a_test() -> None:
-    result = run(reads(close(0)), arms=range(3), items=range(40))
-    assert result.reason is Reason.RAN_OUT_OF_ITEMS
-    assert not result.answered
-    assert result.best is None
-    assert len(result.candidates) == 3
-    assert result.eliminations == ()
-    assert 0 < result.regret_bound < np.inf
-    assert result.verdict.startswith('No answer: the items ran out. "')
-    assert "the best on items like these is" in result.verdict
-
-
-def test_with_a_target_of_these_items_all_items_are_an_answer() -> None:
-    rows = np.clip(0.5 + 0.1 * close(0), 0, 1)
-    result = run(reads(rows), arms=range(3), items=range(40), bounds=(0, 1))
-    assert result.reason is Reason.ALL_ITEMS_USED
-    assert result.best == int(rows.mean(axis=0).argmax())
-    for_law = run(reads(rows), arms=range(3), items=range(40), bounds=(0, 1), target="population")
-    assert for_law.reason is Reason.RAN_OUT_OF_ITEMS
-    assert len(for_law.candidates) == 3
 
 
 def test_lucb_on_a_list_settles_nobody() -> None:

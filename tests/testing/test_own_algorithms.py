@@ -269,16 +269,16 @@ def never(rounds: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    "returned",
+    ("returned", "words"),
     [
-        lambda rounds, _: (np.ones(len(rounds) - 1), np.zeros(len(rounds))),
-        lambda rounds, _: (np.ones(len(rounds)), np.zeros(len(rounds) - 1)),
-        lambda rounds, _: (np.full(len(rounds), np.nan), np.zeros(len(rounds))),
-        lambda rounds, _: (1.0, 0.0),
+        (lambda rounds, _: (np.ones(len(rounds) - 1), np.zeros(len(rounds))), "a slope and an offset for each of"),
+        (lambda rounds, _: (np.ones(len(rounds)), np.zeros(len(rounds) - 1)), "a slope and an offset for each of"),
+        (lambda rounds, _: (np.where(rounds == 7, np.nan, 1.0), np.zeros(len(rounds))), "numbers, got NaN for round 7"),
+        (lambda rounds, _: (1.0, 0.0), "a slope and an offset for each of"),
     ],
 )
-def test_boundaries_of_the_wrong_shape_or_without_numbers_are_refused(returned: Boundary) -> None:
-    with pytest.raises(ValueError, match=r"^Own.boundary must return a slope and an offset for each of the 2048 round"):
+def test_boundaries_of_the_wrong_shape_or_without_numbers_are_refused(returned: Boundary, words: str) -> None:
+    with pytest.raises(ValueError, match=rf"^Own.boundary must return {words}"):
         comparing(returned).start(3).play(table())
 
 

@@ -22,7 +22,7 @@ from bestarm.checks import (
 )
 from bestarm.comparisons.boundaries import BoundaryEvidence, in_chunks, thresholds_after, variance_inflation
 from bestarm.comparisons.evidence import GAUSSIAN, bounded
-from bestarm.kernels.state import PairRule, Thresholds, new_duel
+from bestarm.kernels.state import PairRule, new_duel
 from bestarm.text import short_repr
 from bestarm.values import Array, Indices, shortest_call
 
@@ -38,24 +38,32 @@ def checked_variances(variances: KnownVariances) -> KnownVariances:
     values = floats("variances", variances)
     if (((values > 0) & (values < SMALLEST)) | (np.isfinite(values) & (values > LARGEST))).any():
         raise ValueError(f"variances must be 0, or lie from {SMALLEST:g} to {LARGEST:g}, got {short_repr(variances)}")
-    if values.ndim == 0:
-        refuse_first("variances", values[None], ~(np.isfinite(values[None]) & (values[None] >= 0)), _RULE)
-        return float(values)
-    vector = finite_vector("variances", values)
-    refuse_first("variances", vector, vector < 0, _RULE)
-    return tuple(vector.tolist())
+    vector = np.atleast_1d(values)
+    refuse_first("variances", vector, ~(np.isfinite(vector) & (vector >= 0)), "must be finite and at least 0")
+    return tuple(finite_vector("variances", values).tolist()) if values.ndim else float(values)
 
 
-_RULE = "must be finite and at least 0"
+@dataclass(frozen=True, repr=False)
+class KnownVariance:
+    """The settings of the algorithms that must be told the variance of each arm."""
 
+    delta: float = 0.05
+    _: KW_ONLY
+    variances: KnownVariances = 1.0
 
-def variance_vector(variances: KnownVariances, n_arms: int) -> Array:
-    """One variance per arm."""
-    check_n_arms(n_arms)
-    values = np.asarray(variances, dtype=np.float64)
-    if values.ndim == 1 and values.size != n_arms:
-        raise ValueError(f"variances has {values.size} entries, the game has {n_arms} arms")
-    return np.full(n_arms, values)
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+        object.__setattr__(self, "variances", checked_variances(self.variances))
+
+    __repr__ = shortest_call
+
+    def variances_of(self, n_arms: int) -> Array:
+        """One variance per arm."""
+        check_n_arms(n_arms)
+        values = np.asarray(self.variances, dtype=np.float64)
+        if values.ndim == 1 and values.size != n_arms:
+            raise ValueError(f"variances has {values.size} entries, the game has {n_arms} arms")
+        return np.full(n_arms, values)
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class IntervalEvidence(BoundaryEvidence):
 
 
 @dataclass(frozen=True, repr=False)
-class HoeffdingRace:
+class HoeffdingRace(KnownVariance):
     """Successive elimination with Chernoff intervals and known variances (Section 7 of the paper).
 
     An arm is dropped at once when its interval lies below that of another. Blind to correlation.
@@ -101,21 +109,11 @@ class HoeffdingRace:
 
     """
 
-    delta: float = 0.05
-    _: KW_ONLY
-    variances: KnownVariances = 1.0
-
-    def __post_init__(self) -> None:
-        check_delta(self.delta)
-        object.__setattr__(self, "variances", checked_variances(self.variances))
-
-    __repr__ = shortest_call
-
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
         from bestarm.kernels.boundaries import race_intervals
 
-        variances = variance_vector(self.variances, n_arms)
+        variances = self.variances_of(n_arms)
         evidence = IntervalEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, variances)
         return EliminationGame(evidence, None, Guarantee(self.delta, KNOWN_VARIANCES))
 
@@ -210,7 +208,7 @@ class LUCBIntervals:
 
 
 @dataclass(frozen=True, repr=False)
-class LUCB:
+class LUCB(KnownVariance):
     """LUCB with known variances: query the leader and its most likely challenger (Section 7 of the paper).
 
     All arms are queried in the first round; then, in each round, the arm with the largest mean and the one with the
@@ -231,26 +229,18 @@ class LUCB:
 
     """
 
-    delta: float = 0.05
-    _: KW_ONLY
-    variances: KnownVariances = 1.0
-
-    def __post_init__(self) -> None:
-        check_delta(self.delta)
-        object.__setattr__(self, "variances", checked_variances(self.variances))
-
-    __repr__ = shortest_call
-
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
-        sds = np.sqrt(variance_vector(self.variances, n_arms))
-        return LUCBGame(sds, self.delta)
+        return LUCBGame(np.sqrt(self.variances_of(n_arms)), self.delta)
 
 
 class LUCBGame(Game):
     """Counts and sums of each arm; the pair of the next round."""
 
     works_ahead: ClassVar[bool] = False
+    no_disqualification = (
+        "LUCB asks for two arms at a time and cannot do without one of them: use an elimination algorithm"
+    )
 
     def __init__(self, sds: Array, delta: float) -> None:
         from bestarm.kernels.boundaries import lucb
@@ -283,8 +273,8 @@ class LUCBGame(Game):
         """Everybody but the winner, at the end."""
         if not self._decided:
             return []
-        width = self._thresholds(self.n_rounds - 1).slopes[0]
-        means, radii = self.means, width * self._sds / np.sqrt(self._counts)
+        now = thresholds_after(LUCBIntervals(), self.n_arms, self.guarantee.delta, self.n_rounds - 1)
+        means, radii = self.means, now.slopes[0] * self._sds / np.sqrt(self._counts)
         leader = self.candidates[0]
         margins = (means[leader] - radii[leader]) - (means + radii)
         return [
@@ -292,14 +282,6 @@ class LUCBGame(Game):
             for arm in range(self.n_arms)
             if arm != leader
         ]
-
-    @property
-    def no_disqualification(self) -> str:
-        """Why an arm cannot be taken out of the game."""
-        return "LUCB asks for two arms at a time and cannot do without one of them: use an elimination algorithm"
-
-    def _thresholds(self, n_rounds: int) -> Thresholds:
-        return thresholds_after(LUCBIntervals(), self.n_arms, self.guarantee.delta, n_rounds)
 
     def _absorb_round(self, asked: Indices, row: Array) -> None:
         self._absorb_block(row)

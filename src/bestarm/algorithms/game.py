@@ -109,7 +109,6 @@ class Algorithm(Protocol):
 
     def start(self, n_arms: int) -> "Game":
         """A new game with this many arms."""
-        ...
 
 
 def require_algorithm(algorithm: Any) -> None:
@@ -125,12 +124,10 @@ FEW_VALUES = 10  # that scores or differences may take and still look discrete
 SMALL_SPREAD = 0.05
 
 
-def few_values_warning() -> str:
-    """For a Gaussian comparison on discrete data."""
-    return (
-        f"the scores of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
-        "and the guarantee does not cover them: if they are bounded, give their bounds"
-    )
+FEW_VALUES_WARNING = (  # for a Gaussian comparison on discrete data
+    f"the scores of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
+    "and the guarantee does not cover them: if they are bounded, give their bounds"
+)
 
 
 def small_spread_warning(bounds: tuple[float, float]) -> str:
@@ -144,15 +141,10 @@ def small_spread_warning(bounds: tuple[float, float]) -> str:
 
 def warn_of_assumption(text: str) -> None:
     """Warn, at the line outside of bestarm that fed the game."""
-    warnings.warn(text, AssumptionWarning, stacklevel=_callers_level())
-
-
-def _callers_level() -> int:
-    """How many frames above the caller of this function lies the line outside of bestarm that fed the game."""
-    frame, level = sys._getframe(1), 1
+    frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bestarm."):
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(text, AssumptionWarning, stacklevel=level)
 
 
 class AssumptionCheck:
@@ -183,7 +175,7 @@ class AssumptionCheck:
         if self._bounds is None:
             one_arm_has_few = rows.size > 0 and len(set(rows[:, 0].tolist())) <= FEW_VALUES  # quick, and mostly enough
             if one_arm_has_few and np.unique(rows).size <= FEW_VALUES:
-                self.judgement = few_values_warning()
+                self.judgement = FEW_VALUES_WARNING
         elif rows.shape[1] > 1 and np.unique(rows).size > FEW_VALUES:  # coins are never told to do without bounds
             spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
             if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):

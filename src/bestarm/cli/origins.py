@@ -14,7 +14,7 @@ from bestarm.checks import check_choice, check_count, check_flag, check_positive
 from bestarm.cli.streams import existing_files
 from bestarm.cli.workers import Workers
 from bestarm.errors import ParameterError
-from bestarm.racing.calls import run_command, run_commands
+from bestarm.racing.calls import run_commands
 from bestarm.racing.evaluation import Evaluation
 from bestarm.racing.options import Options
 from bestarm.racing.running import Execution, run_race
@@ -132,8 +132,7 @@ class CommandsOrigin(Origin):
         """Run the programs, without a shell."""
         items = None if self.items is None else read_items(Path(self.items))
         measure = Measure(self.score, self.timeout, self.folder)
-        execution = Execution(Evaluation(run_command, retries=self.retries), progress=progress)
-        return run_commands(execution, arms, items, measure, replace(options, origin=self.plain()))
+        return run_commands(arms, items, measure, replace(options, origin=self.plain()), self.retries, progress)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -27,9 +27,7 @@ from bestarm.planning import refining_plans
 from bestarm.sources.tables import by_group, check_n_columns, check_within, table_bounds, without_gaps
 from bestarm.studies.output import headings_of
 from bestarm.text import file_name
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bestarm.values import Array
 
 
 @contextmanager
@@ -241,7 +239,7 @@ def limit(
             remark(f"Wrote {file_name(picture.path)}.")
 
 
-def _unit_scores(path: Path, columns: TableOptions, scale: ScaleOptions) -> "NDArray[np.float64]":
+def _unit_scores(path: Path, columns: TableOptions, scale: ScaleOptions) -> Array:
     """The scores of a table, scaled to [0, 1], more is better."""
     table = columns.read(path)
     check_n_columns(table)

@@ -1,7 +1,7 @@
 """Bets on the differences of pairs, on portfolios of them, and on their signs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
@@ -91,10 +91,14 @@ class Betting(_PairBetSettings):
 
     def log_wealth(self, differences: Array, nu: float = 0.0) -> float:
         """The logarithm of the wealth against "the mean of these differences is at most ``nu``" (units of rewards)."""
+        return self._log_wealth_of(differences)(nu)
+
+    def _log_wealth_of(self, differences: Array) -> Callable[[float], float]:
         from bestarm.kernels.wealth import log_wealth
 
         scaled = np.asarray(differences, dtype=np.float64) * self.scale
-        return float(log_wealth(scaled, nu * self.scale, self.pool or 0, self.mixture(scaled.size), CAP))
+        bets = self.mixture(scaled.size)
+        return lambda nu: float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP))
 
     def lower_bound(self, differences: Array, log_threshold: float, most: float = math.inf) -> float:
         """The largest mean that the wealth rules out: ``inf { nu : log_wealth(D, nu) < threshold }``.
@@ -103,14 +107,10 @@ class Betting(_PairBetSettings):
         """
         from scipy.optimize import brentq
 
-        from bestarm.kernels.wealth import log_wealth
-
-        scaled = np.asarray(differences, dtype=np.float64) * self.scale
-        bets = self.mixture(scaled.size)
+        log_wealth = self._log_wealth_of(differences)
 
         def beyond(nu: float) -> float:
-            log_ratio = float(log_wealth(scaled, nu * self.scale, self.pool or 0, bets, CAP)) - log_threshold
-            return min(max(log_ratio, -HUGE), HUGE)
+            return min(max(log_wealth(nu) - log_threshold, -HUGE), HUGE)
 
         end = 1.0 / self.scale
         if beyond(-end) <= 0.0:

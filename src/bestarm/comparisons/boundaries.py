@@ -87,13 +87,20 @@ class BoundaryEvidence(Evidence):
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        board, used = self.board, 0
-        for block, thresholds in in_chunks(rows, self._boundary, board.arms.size, self._delta, board.n_rounds):
-            played = self._kernel(block, *thresholds, board, *self._own)
+        used = 0
+        while used < len(rows):
+            block = rows[used : used + CHUNK - self.board.n_rounds % CHUNK]
+            played = self._play_block(block)
             used += played
             if played < len(block):
                 break
         return used
+
+    def _play_block(self, block: Array) -> int:
+        """Play rounds of one chunk."""
+        board = self.board
+        thresholds = thresholds_after(self._boundary, board.arms.size, self._delta, board.n_rounds)
+        return self._kernel(block, *thresholds, board, *self._own)
 
     def shares(self) -> Array:
         """By arm: how far an arm is on its way to the boundary, as `Game.evidence` says it."""
@@ -137,21 +144,10 @@ class PairBoundaryEvidence(BoundaryEvidence):
     def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
         return super()._radii(m, t, slope, offset - self._zone)
 
-    def play(self, rows: Array) -> int:
-        """Play rounds from whole rows until the end; the number of rows used.
-
-        The boundary itself is computed for the chunks of rounds in which somebody crosses its floor.
-        """
-        used = 0
-        while used < len(rows):
-            block = rows[used : used + CHUNK - self.board.n_rounds % CHUNK]
-            played = self._play_below_floor(block)
-            if played is None:
-                played = super().play(block)
-            used += played
-            if played < len(block):
-                break
-        return used
+    def _play_block(self, block: Array) -> int:
+        """Play rounds of one chunk; the boundary itself is only computed if somebody crosses its floor in them."""
+        played = self._play_below_floor(block)
+        return super()._play_block(block) if played is None else played
 
     def _play_below_floor(self, block: Array) -> int | None:
         """Play a whole chunk of rounds in which nobody crosses the floor; None, and nothing is played, if it is not so.

@@ -25,9 +25,8 @@ from bestarm.kernels.state import (
 from bestarm.values import Array, Indices
 
 N_SHIFTS = 32  # shifts that are told apart at a time: whole vector registers, so they cost hardly more than a few
-SHIFTS: Array = 10.0 ** (
-    np.arange(1 - 8 * N_SHIFTS, 1) / 48
-)  # steps of a twentieth, down to 5e-6 of the range of rewards
+# Steps of a twentieth, down to 5e-6 of the range of rewards.
+SHIFTS: Array = 10.0 ** (np.arange(1 - 8 * N_SHIFTS, 1) / 48)
 LAST_WAKING = 10**7  # the round; a bet on a pair that would wake later is left asleep
 REMEMBERED = 4  # leaders whose wealth is kept; of another one it is computed anew from the first round on
 # Chosen with some 250 others on 32 score tables, where the optimum is flat.

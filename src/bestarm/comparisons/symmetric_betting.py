@@ -81,7 +81,7 @@ class SymmetricEvidence(PairBoundaryEvidence):
         At level ``student delta / (K - 1)``, which leaves the bets theirs; ``simultaneous`` as a statement of its own,
         at ``delta / (K (K - 1))``. Nothing is known about a pair whose differences have taken too few values.
         """
-        from bestarm.kernels.symmetric import may_be_judged
+        from bestarm.kernels.boundaries import may_be_judged
 
         if self._delta == 0.0:
             return None

@@ -41,26 +41,6 @@ WAKING = 0.25  # a bet wakes in round WAKING / bet^2: until then the best it cou
 TINY = 1e-150  # bets are not squared below this, so that the square is not rounded to 0
 
 
-class DelayedBet(NamedTuple):
-    """A bet that bets nothing before this round, and its weight in the mixture."""
-
-    bet: float
-    weight: float
-    round: int
-
-
-def delayed_bet(smallest: float, reserve: float, m: int) -> DelayedBet:
-    """The m-th bet (m = 1, 2, ...) after the smallest one that is awake from the start; the weights sum to reserve."""
-    bet = smallest * HALVING**m
-    wakes = min(WAKING / max(bet, TINY) ** 2, FOREVER)
-    return DelayedBet(bet, reserve * (1.0 - FADING) * FADING ** (m - 1), ceil(wakes))
-
-
-def asleep(reserve: float, n_awake: int) -> float:
-    """The weight of all bets that still sleep when so many of them have woken."""
-    return reserve * FADING**n_awake
-
-
 class Mixture(NamedTuple):
     """Bets with their weights, which sum to one, and the rounds in which they begin to bet."""
 
@@ -71,16 +51,20 @@ class Mixture(NamedTuple):
 
 def mixture(bets: Array, weights: Array, reserve: float, n_rounds: int) -> Mixture:
     """The bets that are awake from the start, those that wake within so many rounds, and a bet of 0 for the others."""
-    delayed: list[DelayedBet] = []
-    if reserve > 0.0:
-        smallest = float(bets.min())
-        while (following := delayed_bet(smallest, reserve, len(delayed) + 1)).round <= n_rounds:
-            delayed.append(following)
-        delayed.append(DelayedBet(0.0, asleep(reserve, len(delayed)), FOREVER))
+    smallest, asleep = float(bets.min()), reserve
+    delayed: list[tuple[float, float, int]] = []  # bets, weights and rounds
+    while asleep > 0.0:
+        smallest *= HALVING
+        wakes = ceil(min(WAKING / max(smallest, TINY) ** 2, FOREVER))
+        if wakes > n_rounds:
+            delayed.append((0.0, asleep, FOREVER))
+            break
+        delayed.append((smallest, (1.0 - FADING) * asleep, wakes))
+        asleep *= FADING
     return Mixture(
-        np.concatenate([bets, [one.bet for one in delayed]]),
-        np.concatenate([(1.0 - reserve) * weights, [one.weight for one in delayed]]),
-        np.array([1] * bets.size + [one.round for one in delayed]),
+        np.concatenate([bets, [bet for bet, _, _ in delayed]]),
+        np.concatenate([(1.0 - reserve) * weights, [weight for _, weight, _ in delayed]]),
+        np.array([1] * bets.size + [wakes for _, _, wakes in delayed]),
     )
 
 
@@ -205,7 +189,7 @@ class WealthEvidence(Evidence):
         self.pairs: PairBets | None = self._pair_bets()  # None without bets on pairs
         self.near: PairWealth | None = self._pair_wealth() if self.rule.epsilon > 0.0 else None
         self.history = History(self.board)
-        self._next_to_wake = self._delayed_bet()
+        self._mixture = betting.mixture(FOREVER - 1)
 
     def _rule(self, goal: Goal) -> WealthRule:
         # Arm i is out when share * mean_j(pair wealth of j against i) + (1 - share) * (wealth on chosen opponents)
@@ -281,22 +265,14 @@ class WealthEvidence(Evidence):
         self.board.progress["max_rounds"] = self.board.n_rounds
         self._change_pairs(partial(only_against, arms=self.board.arms[:0]))
 
-    def _delayed_bet(self, n_awake: int = 0) -> DelayedBet:
-        """The bet that wakes next, after so many others have."""
-        if self.pairs is None or self.betting.reserve == 0.0:
-            return DelayedBet(0.0, 0.0, FOREVER)
-        return delayed_bet(min(self.betting.bets), self.betting.reserve, n_awake + 1)
-
     def _rounds_until_waking(self) -> int:
         """How many rounds may be played before the next bet wakes, after waking those whose round is next."""
-        next_round = self.board.n_rounds + 1
-        while self.pairs is not None and self._next_to_wake.round <= next_round:
-            bet, weight, _ = self._next_to_wake
-            n_awake = self.pairs.better.bets.size - len(self.betting.bets) + 1
-            left = asleep(self.betting.reserve, n_awake)
-            self._change_pairs(partial(with_bet, bet=bet, weight=weight, asleep=left))
-            self._next_to_wake = self._delayed_bet(n_awake)
-        return self._next_to_wake.round - next_round
+        next_round, (bets, weights, first_rounds) = self.board.n_rounds + 1, self._mixture
+        while self.pairs is not None and (n_awake := self.pairs.better.bets.size) < bets.size:
+            if first_rounds[n_awake] > next_round:
+                return int(first_rounds[n_awake]) - next_round
+            self._change_pairs(partial(with_bet, bet=bets[n_awake], weight=weights[n_awake]))
+        return FOREVER
 
     def shares(self) -> Array:
         """By arm: the wealth of the bets against a queried candidate, as a share of the threshold."""

@@ -15,13 +15,15 @@ from bestarm.kernels.rounds import (
 )
 from bestarm.kernels.state import WITHIN_EPSILON
 
-ROUNDING = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
+LOOSER = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
+DISTINCT = 10  # values that differences have taken before a boundary for Gaussian ones judges them
+ROUNDING = 1e-13  # of the rewards: differences that are closer are the same
 
 
 @part
 def may_be_beaten(m, means, squares, is_out, slope, offset, scale):
     """Whether any candidate may be beaten: never false when one is. No square roots and no branches, for speed."""
-    slope_squared = slope * slope * scale * ROUNDING
+    slope_squared = slope * slope * scale * LOOSER
     for a in range(m):
         mean_a, out_a = means[a], is_out[a]
         crossed = False
@@ -43,38 +45,71 @@ def radius(square, slope, offset, scale, linear):
     return slope * np.sqrt(square * scale) + offset
 
 
-@part
-def _judge_pairs(board, slope, offset, scale, linear, ties, t):
-    """Mark every candidate that is beaten, by the arm that beats it by most, all from the same statistics.
+@compiled
+def may_be_judged(first, i, j, t, square, constant_from):
+    """Whether the differences of two arms have taken enough values in ``t`` rounds for a test of Gaussian ones.
 
-    Only an arm with a larger mean can beat another; with ``ties`` also one with the same mean and a lower number.
+    Ten of them, in the first rounds as many as there are rounds: looked for in the rounds that are kept. Or always the
+    same one, so that their centred sum of squares is rounding, and for so long that no symmetric difference would have
+    done so, unless that is its mean.
     """
-    arms, means, m = board.arms, board.means, board.progress[0].n_queried
+    found, size, needed = 0, 0.0, min(t, DISTINCT)
+    values = np.empty(DISTINCT)
+    for s in range(min(t, first.shape[0])):
+        size = max(size, abs(first[s, i]), abs(first[s, j]))
+        difference, new = first[s, i] - first[s, j], True
+        for v in range(found):
+            new &= abs(difference - values[v]) > ROUNDING * size
+        if new:
+            values[found] = difference
+            found += 1
+            if found == needed:
+                return True
+    return found == 1 and t >= constant_from and square <= t * (ROUNDING * size) ** 2
+
+
+@part
+def judge_pairs(board, slope, offset, linear, rule, t, first):
+    """Mark every other candidate that is beaten, by the arm that beats it by most; whether there is one.
+
+    Only an arm with a larger mean can beat another; with a zone also one with the same mean and a lower number. Where
+    there are rewards of the ``first`` rounds, only pairs that `may_be_judged` are looked at.
+    """
+    arms, means, m, scale, found = board.arms, board.means, board.progress[0].n_queried, 1.0 / (t - 1.0), False
     for a in range(m):
-        if board.is_out[a]:
+        if board.is_out[a] or board.beaten_round[arms[a]] == t:
             continue
         by, most = -1, 0.0
         for b in range(m):
             lead = means[b] - means[a]
-            if lead > 0.0 or (ties and lead == 0.0 and b < a):
+            if lead > 0.0 or (rule.zone > 0.0 and lead == 0.0 and b < a):
                 square = board.squares[max(a, b), min(a, b)]
                 margin = lead - radius(square, slope, offset, scale, linear)
                 if margin > most:
+                    if first is not None:  # noqa: SIM102 - nested for Numba, as in `race_wealth`
+                        if not may_be_judged(first, arms[a], arms[b], t, square, rule.constant_from):
+                            continue
                     by, most = b, margin
         if by >= 0:
             mark_beaten(board, arms[a], t, arms[by], most)
+            found = True
+    return found
 
 
 @part
-def leader_within(board, epsilon, slope, offset, scale):
-    """Whether the leader is shown to be less than epsilon worse than every other candidate."""
+def leader_within(board, slope, offset, rule, t, first):
+    """Whether the leader is shown to be less than epsilon worse than every other candidate; ``first`` as above."""
     if not all_candidates_queried(board):
         return False
-    means, leader = board.means, leader_place(board)
+    arms, means, leader, scale = board.arms, board.means, leader_place(board), 1.0 / (t - 1.0)
     for a in range(board.progress[0].n_queried):
-        if not board.is_out[a] and a != leader:
-            square = board.squares[max(a, leader), min(a, leader)]
-            if not means[leader] - means[a] + epsilon > radius(square, slope, offset, scale, False):
+        if board.is_out[a] or a == leader:
+            continue
+        square = board.squares[max(a, leader), min(a, leader)]
+        if not means[leader] - means[a] + rule.epsilon > radius(square, slope, offset, scale, False):
+            return False
+        if first is not None:  # noqa: SIM102
+            if not may_be_judged(first, arms[a], arms[leader], t, square, rule.constant_from):
                 return False
     return True
 
@@ -84,7 +119,7 @@ def race_pairs(rows, slopes, offsets, board, rule):
     """Play rounds by a `PairRule`, with slopes and offsets of the rounds of ``rows``. Returns the rows used."""
     means, sum_squares, squares = board.means, board.sum_squares, board.squares
     is_out, deviation, progress = board.is_out, board.deviation, board.progress[0]
-    zone, epsilon, linear = rule.zone, rule.epsilon, rule.linear
+    linear = rule.linear
     for r in range(rows.shape[0]):
         if not may_go_on(progress):
             return r
@@ -92,12 +127,13 @@ def race_pairs(rows, slopes, offsets, board, rule):
         m = progress.n_queried
         if t <= rule.learn_until:
             absorb_squares(t, m, deviation, sum_squares, squares)
-        slope, offset, scale = slopes[r], offsets[r] - zone, 1.0 / (t - 1.0)
+        slope, offset, scale = slopes[r], offsets[r] - rule.zone, 1.0 / (t - 1.0)
         if slope < np.inf:  # an infinite slope beats nobody, also where the spread is 0
-            if linear or may_be_beaten(m, means, squares, is_out, slope, offset, scale):
-                _judge_pairs(board, slope, offset, scale, linear, zone > 0.0, t)
+            look = linear or may_be_beaten(m, means, squares, is_out, slope, offset, scale)
+            if look and judge_pairs(board, slope, offset, linear, rule, t, None):
                 eliminate(board, rule.keep, t, leader_place(board))
-            if epsilon > 0.0 and progress.n_candidates > 1 and leader_within(board, epsilon, slope, offsets[r], scale):
+            look = rule.epsilon > 0.0 and progress.n_candidates > 1
+            if look and leader_within(board, slope, offsets[r], rule, t, None):
                 progress.ended = WITHIN_EPSILON
         if progress.next_exit <= t:
             remove_arms(board, t)

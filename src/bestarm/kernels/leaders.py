@@ -88,13 +88,8 @@ def _spread(t, n, leaders):
 @inlined
 def _learn(t, n, n_sizes, leaders):
     """Take the round into the sums that the averages are chosen by: after the bets, which must not know it."""
-    rewards, sums, against, gained, squares = (
-        leaders.scratch,
-        leaders.sums,
-        leaders.against,
-        leaders.gained,
-        leaders.squares,
-    )
+    rewards, sums = leaders.scratch, leaders.sums
+    against, gained, squares = leaders.against, leaders.gained, leaders.squares
     for h in range(n_sizes):
         for c in range(n):
             Y = against[h, c]

@@ -119,7 +119,7 @@ def remove_arms(board, t):
     before, stay = _order_after(board, t)
     if stay < before.size and board.squares.size > 0:
         _note_leads(board, before, stay)
-        _rearrange_squares(board.squares, before, stay)
+        _rearrange_squares(board.squares, before)
     _move_to_new_places(board, before, stay)
 
 
@@ -173,25 +173,16 @@ def _note_leads(board, before, stay):
 
 
 @part
-def _rearrange_squares(squares, before, stay):
-    """Bring squares of differences into the new order: rows that stay only move up, the others are taken out first."""
+def _rearrange_squares(squares, before):
+    """Bring squares of differences into the new order: of the arms that were queried, and of those before them."""
     n = before.size
-    moved = np.empty((n - stay, n))
-    for k in range(stay, n):
-        for b in range(n):
-            moved[k - stay, b] = squares[max(before[k], b), min(before[k], b)]
-    first = before[n - 1]  # the first place that becomes free: rows before it stay where they are
-    for a in range(first, stay):
+    old = squares[:n, :n].copy()
+    for a in range(n):
         for b in range(a):
-            squares[a, b] = squares[before[a], before[b]]
-    for a in range(stay, n):
-        for b in range(a):
-            squares[a, b] = moved[a - stay, before[b]]
-    row = np.empty(n)
+            squares[a, b] = old[max(before[a], before[b]), min(before[a], before[b])]
     for a in range(n, squares.shape[0]):
-        for b in range(first, n):
-            row[b] = squares[a, b]
-        for b in range(first, n):
+        row = squares[a, :n].copy()
+        for b in range(n):
             squares[a, b] = row[before[b]]
 
 

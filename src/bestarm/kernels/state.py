@@ -236,7 +236,7 @@ def new_pair_wealth(n_arms: int, bets: Array, weights: Array, reserve: float) ->
     )
 
 
-def with_bet(wealth: PairWealth, bet: float, weight: float, asleep: float) -> PairWealth:
+def with_bet(wealth: PairWealth, bet: float, weight: float) -> PairWealth:
     """The wealth when one more bet wakes: its weight is the wealth of every pair that had wealth asleep until now."""
     sleeping = wealth.asleep > 0.0
     layer = sleeping[:, None, :]
@@ -246,7 +246,7 @@ def with_bet(wealth: PairWealth, bet: float, weight: float, asleep: float) -> Pa
         log_wealth=np.concatenate([wealth.log_wealth, np.where(layer, 0.0, -np.inf)], axis=1),
         wealth=np.concatenate([wealth.wealth, weight * layer], axis=1),
         growth=np.concatenate([wealth.growth, np.ones(layer.shape)], axis=1),
-        asleep=np.where(sleeping, asleep, 0.0),
+        asleep=np.where(sleeping, wealth.asleep - weight, 0.0),
     )
 
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from bestarm.kernels.boundaries import leader_within, may_be_beaten, radius
+from bestarm.kernels.boundaries import judge_pairs, leader_within, may_be_beaten
 from bestarm.kernels.compiling import compiled, part
 from bestarm.kernels.rounds import (
     absorb_squares,
@@ -23,8 +23,6 @@ from bestarm.kernels.state import EXHAUSTED, GROWTH, REACH, SHARE, WITHIN_EPSILO
 
 KAPPA = 0.9
 RIDGE = 1.0  # rounds of the pooled variance that are added to those of a difference
-DISTINCT = 10  # values that differences have taken before a boundary for Gaussian ones judges them
-ROUNDING = 1e-13  # of the rewards: differences that are closer are the same
 SMALLEST = 1e-300  # a variance below it is none, and must not be divided by
 
 
@@ -109,29 +107,6 @@ def renew_rivals(t, board, rivals, zone):
     rivals.progress[0].next_renewal = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
-@compiled
-def may_be_judged(first, i, j, t, square, constant_from):
-    """Whether the differences of two arms have taken enough values in ``t`` rounds for a test of Gaussian ones.
-
-    Ten of them, in the first rounds as many as there are rounds: looked for in the rounds that are kept. Or always the
-    same one, so that their centred sum of squares is rounding, and for so long that no symmetric difference would have
-    done so, unless that is its mean.
-    """
-    found, size, needed = 0, 0.0, min(t, DISTINCT)
-    values = np.empty(DISTINCT)
-    for s in range(min(t, first.shape[0])):
-        size = max(size, abs(first[s, i]), abs(first[s, j]))
-        difference, new = first[s, i] - first[s, j], True
-        for v in range(found):
-            new &= abs(difference - values[v]) > ROUNDING * size
-        if new:
-            values[found] = difference
-            found += 1
-            if found == needed:
-                return True
-    return found == 1 and t >= constant_from and square <= t * (ROUNDING * size) ** 2
-
-
 @part
 def _mark_by_wealth(board, rivals, threshold, t):
     """Mark every candidate against which the wealth has reached the threshold; whether there is one."""
@@ -142,43 +117,6 @@ def _mark_by_wealth(board, rivals, threshold, t):
             mark_beaten(board, i, t, rivals.rival[i], math.log(rivals.total[i]) - math.log(threshold))
             found = True
     return found
-
-
-@part
-def _mark_by_boundary(board, first, slope, offset, rule, t):
-    """Mark every other candidate that is beaten by a boundary, of the pairs that may be judged; whether there is one.
-
-    With a zone, the same mean and a lower number is enough, as in `race_pairs`.
-    """
-    arms, means, scale, found = board.arms, board.means, 1.0 / (t - 1.0), False
-    for a in range(board.progress[0].n_queried):
-        if board.is_out[a] or board.beaten_round[arms[a]] == t:
-            continue
-        by, most = -1, 0.0
-        for b in range(board.progress[0].n_queried):
-            lead = means[b] - means[a]
-            if lead > 0.0 or (rule.zone > 0.0 and lead == 0.0 and b < a):
-                square = board.squares[max(a, b), min(a, b)]
-                margin = lead - radius(square, slope, offset, scale, False)
-                if margin > most and may_be_judged(first, arms[a], arms[b], t, square, rule.constant_from):
-                    by, most = b, margin
-        if by >= 0:
-            mark_beaten(board, arms[a], t, arms[by], most)
-            found = True
-    return found
-
-
-@part
-def _leader_within_epsilon(board, first, slope, offset, rule, t):
-    """Whether the leader is shown to be within epsilon of every other candidate, all pairs of which may be judged."""
-    if not leader_within(board, rule.epsilon, slope, offset, 1.0 / (t - 1.0)):
-        return False
-    leader = leader_place(board)
-    for a in range(board.progress[0].n_queried):
-        other, square = not board.is_out[a] and a != leader, board.squares[max(a, leader), min(a, leader)]
-        if other and not may_be_judged(first, board.arms[a], board.arms[leader], t, square, rule.constant_from):
-            return False
-    return True
 
 
 @part
@@ -197,11 +135,11 @@ def _judge_round(board, rivals, slope, offset, rule, t):
     if slope < np.inf:
         m, scale = board.progress[0].n_queried, 1.0 / (t - 1.0)
         if may_be_beaten(m, board.means, board.squares, board.is_out, slope, offset - rule.zone, scale):
-            found |= _mark_by_boundary(board, rivals.first, slope, offset - rule.zone, rule, t)
+            found |= judge_pairs(board, slope, offset - rule.zone, False, rule, t, rivals.first)
     if found:
         eliminate(board, rule.keep, t, leader_place(board))
     look = rule.epsilon > 0.0 and slope < np.inf and board.progress[0].n_candidates > 1
-    if look and _leader_within_epsilon(board, rivals.first, slope, offset, rule, t):
+    if look and leader_within(board, slope, offset, rule, t, rivals.first):
         board.progress[0].ended = WITHIN_EPSILON
     return found
 

@@ -106,13 +106,12 @@ def bet_on_all(rows, r, t, nu, board, sums, wealth, rule):
 
 
 @inlined
-def bet_on_pairs(rows, r, t, board, pairs, near, rule):
+def bet_on_pairs(rows, r, t, board, sums, better, near, rule):
     """One round of bets on all pairs, and with epsilon of those that show who is near."""
-    bet_on_all(rows, r, t, -rule.zone, board, pairs.sums, pairs.better, rule)
+    bet_on_all(rows, r, t, -rule.zone, board, sums, better, rule)
     if near is not None:
-        bet_on_all(rows, r, t, -rule.epsilon, board, pairs.sums, near, rule)
-    arms, is_out, differences, sums = board.arms, board.is_out, board.deviation, pairs.sums
-    m = board.progress[0].n_queried
+        bet_on_all(rows, r, t, -rule.epsilon, board, sums, near, rule)
+    arms, is_out, differences, m = board.arms, board.is_out, board.deviation, board.progress[0].n_queried
     for a in range(m):
         if not is_out[a]:
             _set_differences(rows, r, arms[a], m, arms, rule, differences)
@@ -221,19 +220,15 @@ def bet_portfolio(rows, r, t, board, sums, portfolio, rule):
 def _wealth_against(i, sums, row_of, total, chosen, rule):
     """The summed wealth of the bets against an arm, and on whom most of that on pairs was made.
 
-    ``chosen`` is the wealth against each arm on chosen opponents, where there is any; ``sums`` is None without bets on
-    pairs. With a zone only pairs with arms that are ahead on the rounds they share count, ties by number.
+    ``chosen`` is the wealth against each arm on chosen opponents; without bets on pairs the other arrays are empty.
+    With a zone only pairs with arms that are ahead on the rounds they share count, ties by number.
     """
-    summed, by = 0.0, -1
-    if chosen is not None:
-        summed += rule.chosen * chosen[i]
-    if sums is not None:
-        zone, row = rule.zone, row_of[i]
-        for j in range(sums.shape[0]):
-            if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
-                summed += total[row, j]
-                if by < 0 or total[row, j] > total[row, by]:
-                    by = j
+    zone, row, summed, by = rule.zone, row_of[i], rule.chosen * chosen[i], -1
+    for j in range(sums.shape[0]):
+        if j != i and (zone == 0.0 or sums[i, j] > 0.0 or (sums[i, j] == 0.0 and j < i)):
+            summed += total[row, j]
+            if by < 0 or total[row, j] > total[row, by]:
+                by = j
     return summed, by
 
 
@@ -363,14 +358,18 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
     nested ifs.
     """
     progress, arms, means, is_out, deviation = board.progress[0], board.arms, board.means, board.is_out, board.deviation
-    sums = row_of = total = chosen = None
     if pairs is not None:
-        sums, row_of, total = pairs.sums, pairs.better.row_of, pairs.better.total
+        sums, better = pairs.sums, pairs.better
+        row_of, total = better.row_of, better.total
+    else:  # no None here: a name that may be None is checked at every use
+        sums, row_of, total = np.empty((0, 0)), arms, np.empty((0, 0))
     if on_leaders is not None:
         leaders, log = on_leaders.leaders, on_leaders.log
         chosen, schedule, n_entries, room = leaders.total, leaders.progress[0], log.n_entries, log.first_rounds.size
-    if portfolio is not None:
+    elif portfolio is not None:
         chosen = portfolio.wealth
+    else:
+        chosen = np.zeros(arms.size)
     for r in range(rows.shape[0]):
         if not may_go_on(progress):
             return r
@@ -385,7 +384,7 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
         if portfolio is not None:
             bet_portfolio(rows, r, t, board, sums, portfolio, rule)
         if pairs is not None:
-            bet_on_pairs(rows, r, t, board, pairs, near, rule)
+            bet_on_pairs(rows, r, t, board, sums, better, near, rule)
         found = any_beaten(progress.n_queried, arms, is_out, sums, row_of, total, chosen, rule)
         if found:
             mark_by_summed_wealth(board, sums, row_of, total, chosen, rule, t)

@@ -1,5 +1,6 @@
 """Races in one call: of a function, of a recorded table, of programs."""
 
+import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,11 +36,11 @@ from bestarm.record.record import Failure, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
-from bestarm.record.store import Store, StoredRace, check_cost, one_line
+from bestarm.record.store import Store, StoredRace, check_cost
 from bestarm.result.outcome import RaceOutcome
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import LONGEST_TEXT, Groups, Items, RaceArms, digest, race_arms, shuffled
-from bestarm.sources.programs import STOPS, TIMEOUT, Command, Commands, Measure, Measured
+from bestarm.sources.programs import STOPS, TIMEOUT, Commands, Measure, Measured
 from bestarm.sources.tables import (
     Missing,
     ScoreTable,
@@ -50,7 +51,7 @@ from bestarm.sources.tables import (
     table_bounds,
     without_gaps,
 )
-from bestarm.text import file_name
+from bestarm.text import file_name, one_line
 
 SAME = 1e-12  # of their size: means that differ by less are equal up to rounding
 ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions
@@ -360,13 +361,12 @@ def race_commands(
     measure = Measure(score, timeout, None if folder is None else str(folder))
     less = score == "time" if lower_is_better is None else lower_is_better
     chosen = known_options("race_commands", options, CommandOptions)
-    execution = Execution(Evaluation(run_command, retries=retries), progress=progress)
-    origin = {"score": score, "timeout": float(timeout)}
-    return run_commands(execution, commands, items, measure, replace(chosen, lower_is_better=less, origin=origin))
+    chosen = replace(chosen, lower_is_better=less, origin={"score": score, "timeout": float(timeout)})
+    return run_commands(commands, items, measure, chosen, retries, progress)
 
 
 def run_commands(
-    execution: Execution, commands: Commands, items: Iterable[Any] | None, measure: Measure, options: Options
+    commands: Commands, items: Iterable[Any] | None, measure: Measure, options: Options, retries: int, progress: bool
 ) -> RaceResult[str]:
     """Race programs in a random order inside each round, times on items drawn with replacement."""
     parsed = measure.of(commands, items is not None)
@@ -377,14 +377,9 @@ def run_commands(
         options = replace(options, unit="s")
     if options.replace is None:
         options = replace(options, replace=timed and hasattr(items, "__len__"))
-    shuffled = replace(execution, evaluation=replace(execution.evaluation, shuffled=True))
+    evaluation = Evaluation(operator.call, retries=retries, shuffled=True)  # calls a command with an item
     with STOPS.counted():
-        return run_race(shuffled, parsed, items, options)
-
-
-def run_command(command: Command, item: Any) -> float:
-    """One evaluation."""
-    return command(item)
+        return run_race(Execution(evaluation, progress=progress), parsed, items, options)
 
 
 def load_result(path: str | os.PathLike[str], *, large: bool = False) -> RaceResult[str]:

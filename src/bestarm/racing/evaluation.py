@@ -3,7 +3,8 @@
 import inspect
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -15,7 +16,7 @@ from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError, Para
 from bestarm.racing.interruption import asked_to_end, evaluating, reraise_exit
 from bestarm.record.record import Failure, ScoreWithNote
 from bestarm.sources.items import item_text
-from bestarm.sources.programs import PlainError, ScoredError
+from bestarm.sources.programs import CommandError, TimedOutError
 from bestarm.text import is_hashable, label_text, quoted, safe_str, sanitize, short, short_repr, with_noun
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
@@ -204,15 +205,17 @@ class GroupMean:
         """The mean over the items, for each arm where there are several."""
         values = []
         for item in items:
-            try:
+            with self._naming(arm, item):
                 values.append(self.function(arm, item))
-            except Exception as error:
-                raise self._failed(arm, item, error) from error
         return self._mean(arm, items, values)
 
-    def _failed(self, arm: Any, item: Any, error: Exception) -> EvaluationError:
-        """What went wrong, with the item of the group on which it did."""
-        return failed_call("arms" if self.jointly else label_text(arm), item, error)
+    @contextmanager
+    def _naming(self, arm: Any, item: Any) -> Iterator[None]:
+        """Name the item of the group on which something goes wrong."""
+        try:
+            yield
+        except Exception as error:
+            raise failed_call("arms" if self.jointly else label_text(arm), item, error) from error
 
     def _mean(self, arm: Any, items: Sequence[Any], values: list[Any]) -> Any:
         if not self.jointly:
@@ -239,10 +242,8 @@ class AwaitedGroupMean(GroupMean):
         """The mean over the items, one after the other."""
         values = []
         for item in items:
-            try:
+            with self._naming(arm, item):
                 values.append(await self.function(arm, item))
-            except Exception as error:
-                raise self._failed(arm, item, error) from error
         return self._mean(arm, items, values)
 
 
@@ -277,7 +278,7 @@ def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any)
     if isinstance(error, EvaluationError):  # of one item of a group
         return error
     failure = failed_call(name, item, error)
-    if not isinstance(error, ScoredError):
+    if not isinstance(error, TimedOutError):
         return failure
     score = score_or_failure(error.score, bounds, name, item)
     return ScoreWithNote(score, Failure(str(failure), counted="time-out")) if isinstance(score, float) else score
@@ -285,7 +286,7 @@ def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any)
 
 def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
     """What went wrong, with the arm, the item and the exception."""
-    if isinstance(error, PlainError):
+    if isinstance(error, CommandError):
         text = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
     else:
         text = f"{call_text(name, item)} failed: {type(error).__name__}: {safe_str(error)}"

@@ -16,6 +16,7 @@ from weakref import WeakSet
 from bestarm.algorithms import Reason
 from bestarm.algorithms.game import Arm
 from bestarm.errors import EvaluationError, ParameterTypeError
+from bestarm.racing.ask_tell import Race
 from bestarm.racing.evaluation import (
     REAL,
     Call,
@@ -37,7 +38,6 @@ from bestarm.racing.interruption import (
     reraise_exit,
 )
 from bestarm.racing.options import Options
-from bestarm.racing.race import Race
 from bestarm.racing.state import OpenRound
 from bestarm.racing.summary import warn_of
 from bestarm.result.live import display

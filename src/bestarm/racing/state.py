@@ -4,7 +4,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from bestarm.sources.items import Group, RaceArms, item_text
 from bestarm.text import short_repr
 
 END = object()
-COMPARED_AT_ONCE = 10_000  # items
 REASONS_OF_GAMES = (Reason.DECIDED, Reason.WITHIN_EPSILON, Reason.ALL_ITEMS_USED, Reason.BUDGET)
 
 
@@ -235,7 +233,8 @@ class RaceState:
             raise StoreError("it is damaged: there are scores out of bounds")
         n_rounds = max(0, whole - self.settings.rounds_in_flight)
         if items_after is None:
-            self._pass_items(past, n_rounds)
+            for number in range(1, n_rounds + 1):
+                self._next_item(past, number)
         else:
             self.items = items_after(n_rounds)
         self._replay(past, n_rounds)
@@ -259,16 +258,6 @@ class RaceState:
         self.record = past.first_rounds(n_rounds)
         self.n_opened = n_rounds
         self.spent = past.n_asked(n_rounds, self.settings.group_sizes)
-
-    def _pass_items(self, past: Record, n_rounds: int) -> None:
-        """Take the items of the first rounds, which must be those of the record; many are compared at a time."""
-        for done in range(0, n_rounds, COMPARED_AT_ONCE):
-            numbers = range(done + 1, min(done + COMPARED_AT_ONCE, n_rounds) + 1)
-            items = list(islice(self.items, len(numbers)))
-            if [item_text(item) for item in items] != [past.item(number) for number in numbers]:
-                self.items = chain(items, self.items)
-                for number in numbers:
-                    self._next_item(past, number)
 
     def _next_item(self, past: Record, number: int) -> Any:
         """The item of a round, which must be the one of the record."""
@@ -294,9 +283,7 @@ class RaceState:
 
 def known_reason(game: Game, why: str) -> Reason:
     """The reason why a game ended; a game of your own must use one of those that results have words for."""
-    known = {str(reason): reason for reason in REASONS_OF_GAMES}
-    if why not in known:
-        raise ValueError(
-            f"{type(game).__name__}.reason must be one of {', '.join(map(repr, known))}, got {short_repr(why)}"
-        )
-    return known[why]
+    if why not in REASONS_OF_GAMES:
+        known = ", ".join(repr(str(reason)) for reason in REASONS_OF_GAMES)
+        raise ValueError(f"{type(game).__name__}.reason must be one of {known}, got {short_repr(why)}")
+    return Reason(why)

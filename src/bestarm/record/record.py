@@ -5,7 +5,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -23,7 +23,6 @@ RETRIED, COUNTED = r"retried (\d+) times?", r"counted as (worst|time-out)"
 PREFIX = re.compile(f"(?:{RETRIED}, {COUNTED}|{RETRIED}|{COUNTED}): ")
 UNKNOWN = "it failed"  # the reason where a store holds neither a score nor a text
 CELLS_OF_BLOCK = 2**22  # of a table that is made at a time
-ROUNDS_AT_A_TIME = 2**16  # that are compared with each other
 ROWS_AT_A_TIME = 2**14  # that are read from a store
 
 
@@ -112,8 +111,7 @@ class ByArm:
         there = ~np.isnan(scores)
         if not there.all():
             rounds, arms, scores = rounds[there], arms[there], scores[there]
-        kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
-        order = np.argsort(arms.astype(kind), kind="stable")
+        order = np.argsort(arms, kind="stable")
         self._rounds, self._scores = rounds[order], scores[order]
         self._ends = np.append(0, np.cumsum(np.bincount(arms, minlength=n_arms)))
 
@@ -125,9 +123,6 @@ class ByArm:
     def shared(self, a: int, b: int) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """The rounds in which both arms have scores, and these scores."""
         (rounds_a, scores_a), (rounds_b, scores_b) = self.of(a), self.of(b)
-        n = min(rounds_a.size, rounds_b.size)
-        if np.array_equal(rounds_a[:n], rounds_b[:n]):  # one left before the other, as a rule
-            return rounds_a[:n], scores_a[:n], scores_b[:n]
         both, in_a, in_b = np.intersect1d(rounds_a, rounds_b, assume_unique=True, return_indices=True)
         return both, scores_a[in_a], scores_b[in_b]
 
@@ -373,15 +368,11 @@ class Record:
 
     def blocks(self, last: int) -> Iterator[tuple[NDArray[np.intc], NDArray[np.float64]]]:
         """The rounds up to the last in blocks of limited size: the arms that have rows there, and their table."""
-        first = 1
-        while first <= last:
-            end = last
+        n_rounds = max(1, CELLS_OF_BLOCK // max(1, self._arms_of(1, last).size))
+        for first in range(1, last + 1, n_rounds):
+            end = min(first + n_rounds - 1, last)
             there = self._arms_of(first, end)
-            while end > first and (end - first + 1) * there.size > CELLS_OF_BLOCK:
-                end = first + (end - first) // 2
-                there = self._arms_of(first, end)
             yield there, self._table(first, end, there, math.nan)
-            first = end + 1
 
     def _arms_of(self, first: int, last: int) -> NDArray[np.intc]:
         """The arms that have rows in these rounds."""
@@ -390,16 +381,8 @@ class Record:
 
     def changes(self) -> list[int]:
         """The rounds whose arms are others than those of the round before."""
-        ends, arms = np.frombuffer(self._ends, dtype=np.int64), np.frombuffer(self._arms, dtype=np.intc)
-        found: list[int] = []
-        for begun in range(1, self.n_rounds, ROUNDS_AT_A_TIME):
-            widths = np.diff(ends[begun - 1 : begun + ROUNDS_AT_A_TIME + 1])  # and of the round before
-            before, widths = widths[:-1], widths[1:]
-            rows = np.arange(ends[begun], ends[begun + widths.size])
-            others = arms[rows] != arms[rows - np.repeat(before, widths)]
-            differ = np.bincount(np.repeat(np.arange(widths.size), widths), weights=others, minlength=widths.size)
-            found += (begun + 1 + np.flatnonzero((widths != before) | (differ > 0))).tolist()
-        return found
+        arms = map(self.arms, range(1, self.n_rounds + 1))
+        return [number for number, (before, now) in enumerate(pairwise(arms), start=2) if before != now]
 
     def counts(self, last: int, n_arms: int) -> NDArray[np.int64]:
         """How many scores or failures each arm has in the rounds up to the last."""

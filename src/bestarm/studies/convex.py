@@ -12,21 +12,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
+from bestarm.arms import JointLaw
 from bestarm.comparisons import Betting, ConvexBernstein, EmpiricalBernstein, Portfolio
 from bestarm.complexity import bound_convex
 from bestarm.simulation import repetition_rng
-from bestarm.studies.output import COLOURS, empty_panels, say_written, series_table, unique, write_csv, write_panels
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
+from bestarm.studies.output import COLOURS, by_field, empty_panels, say_written, series_table, write_csv, write_panels
+from bestarm.values import Array
 
 N_OTHERS = 3
 GAPS = (0.05, 0.02, 0.01, 0.005, 0.002)
@@ -36,7 +34,7 @@ BLOCK = 16_384
 PAPER_SHARE = 10  # the paper's rules take long games that differ little: one of so many repetitions
 
 
-class AveragedArms:
+class AveragedArms(JointLaw):
     """Independent Bernoulli arms, and one that is their average (or an independent coin), shrunk by a gap.
 
     Parameters
@@ -51,20 +49,16 @@ class AveragedArms:
     def __init__(self, n_others: int, lead: float, gap: float, averaged: bool = True) -> None:
         p = np.full(n_others, 0.5)
         p[0] += lead
-        self.n_arms = n_others + 1
-        self.best = 0
         self._p, self._centre, self._averaged = p, float(p.mean()), averaged
         self._shrink = 1.0 - gap / self._centre
-        self.means = np.append(p, self._centre - gap)
         variances = p * (1 - p)
-        self.covariance = np.diag(np.append(variances, 0.0))
+        covariance = np.diag(np.append(variances, self._shrink**2 * self._centre * (1 - self._centre)))
         if averaged:
-            self.covariance[-1, :-1] = self.covariance[:-1, -1] = self._shrink * variances / n_others
-            self.covariance[-1, -1] = self._shrink**2 * variances.sum() / n_others**2
-        else:
-            self.covariance[-1, -1] = self._shrink**2 * self._centre * (1 - self._centre)
+            covariance[-1, :-1] = covariance[:-1, -1] = self._shrink * variances / n_others
+            covariance[-1, -1] = self._shrink**2 * variances.sum() / n_others**2
+        super().__init__(np.append(p, self._centre - gap), covariance)
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
         uniform = rng.random((n_rounds, self.n_arms))
         rows = np.empty_like(uniform)
@@ -143,19 +137,10 @@ def run(
     return points
 
 
-def _kinds(points: Sequence[Point]) -> dict[str, list[Point]]:
-    """The points by kind of the last arm."""
-    return {kind: [one for one in points if one.last_arm == kind] for kind in unique(one.last_arm for one in points)}
-
-
-def _by_algorithm(points: Sequence[Point]) -> dict[str, list[Point]]:
-    return {name: [one for one in points if one.algorithm == name] for name in unique(one.algorithm for one in points)}
-
-
 def findings(points: Sequence[Point]) -> list[str]:
     """Sentences: what averages gain, sharp and with the paper's constants, and where they do not."""
     sentences = []
-    for kind, mine in _kinds(points).items():
+    for kind, mine in by_field("last_arm", points).items():
         by = {(point.gap, point.algorithm): point.mean_rounds for point in mine}
         gaps = sorted({point.gap for point in mine}, reverse=True)
         cut = {point.gap for point in mine if point.reached_horizon}
@@ -174,14 +159,14 @@ def _shares(ratios: Mapping[float, float]) -> str:
     return ", ".join(f"{ratio:.2f} at {gap:g}" for gap, ratio in ratios.items())
 
 
-def convex_tables(points: Sequence[Point]) -> "Iterator[Table]":
+def convex_tables(points: Sequence[Point]) -> Iterator[Table]:
     """Rounds until the last arm is out, a table for each kind of last arm."""
-    for kind, mine in _kinds(points).items():
+    for kind, mine in by_field("last_arm", points).items():
         bounds = {point.gap: point.bound for point in mine}
         yield series_table(
             f"Rounds until the last arm ({kind}) is out, by its gap",
             [f"{gap:g}" for gap in bounds],
-            {name: list(map(_cell, row)) for name, row in _by_algorithm(mine).items()},
+            {name: list(map(_cell, row)) for name, row in by_field("algorithm", mine).items()},
             ("Theorem B.1, c = 1", [_short(bound) for bound in bounds.values()]),
         )
 
@@ -206,10 +191,10 @@ STYLES = ((COLOURS[1], "o"), (COLOURS[2], "s"), (COLOURS[5], "v"), (COLOURS[4], 
 
 def plot_convex(points: Sequence[Point], path: Path) -> None:
     """Rounds against the gap, both on log axes, one panel for each kind of last arm."""
-    kinds = _kinds(points)
+    kinds = by_field("last_arm", points)
     figure, panels = empty_panels(len(kinds), "rounds until the last arm is out", width=5.0, height=4.4)
     for panel, (kind, mine) in zip(panels, kinds.items(), strict=True):
-        for (colour, marker), (name, row) in zip(STYLES, _by_algorithm(mine).items(), strict=True):
+        for (colour, marker), (name, row) in zip(STYLES, by_field("algorithm", mine).items(), strict=True):
             panel.errorbar(
                 [point.gap for point in row],
                 [point.mean_rounds for point in row],
@@ -232,7 +217,7 @@ def plot_convex(points: Sequence[Point], path: Path) -> None:
     write_panels(figure, panels, path, legend_columns=5)
 
 
-def present(points: Sequence[Point], folder: Path, console: "Console") -> None:
+def present(points: Sequence[Point], folder: Path, console: Console) -> None:
     """Write the table and the picture, and say what averages gain."""
     write_csv(points, folder / "convex.csv")
     plot_convex(points, folder / "convex.png")

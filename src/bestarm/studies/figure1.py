@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
 from bestarm.algorithms import LUCB, Algorithm, HoeffdingRace, PairwiseBAI, VarianceRace
 from bestarm.arms import GaussianArms, clustered_arms, difference_variances, equicorrelated_arms
@@ -18,19 +20,14 @@ from bestarm.comparisons import GaussianBernstein, StudentMixture, SymmetricBett
 from bestarm.complexity import lower_bound_gaussian
 from bestarm.simulation import simulate
 from bestarm.studies.output import (
+    by_field,
     draw_bars,
     empty_panels,
     say_written,
     series_table,
-    unique,
     write_csv,
     write_panels,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 Side = Literal["left", "right"]
 PAIRWISE, PAIRWISE_PLUS = "Pairwise-BAI", "Pairwise-BAI+"
@@ -133,23 +130,20 @@ class Claim:
 
 def claims(bars: Sequence[Bar]) -> list[Claim]:
     """The paper's four qualitative claims, judged on the scenarios that were run."""
-    judged = [
-        _falls("Pairwise-BAI needs fewer queries as the correlation rises", _of(bars, PAIRWISE, "left")),
-        _falls("Pairwise-BAI needs fewer queries as the number of clusters falls", _of(bars, PAIRWISE, "right")),
-        _plus_is_worse(bars),
-        _baselines_do_not_change([bar for bar in bars if bar.side == "left"]),
-    ]
-    return [claim for claim in judged if claim is not None]
+    sides = by_field("side", bars)
+    easier = {"left": "the correlation rises", "right": "the number of clusters falls"}
+    falls = [_falls(f"Pairwise-BAI needs fewer queries as {easier[side]}", mine) for side, mine in sides.items()]
+    unchanged = [_baselines_do_not_change(sides["left"])] if "left" in sides else []
+    return [*falls, _plus_is_worse(bars), *unchanged]
 
 
-def _of(bars: Sequence[Bar], algorithm: str, side: Side | None = None) -> list[Bar]:
-    return [bar for bar in bars if bar.algorithm == algorithm and side in (None, bar.side)]
+def _of(bars: Sequence[Bar], algorithm: str) -> list[Bar]:
+    return [bar for bar in bars if bar.algorithm == algorithm]
 
 
-def _falls(text: str, bars: Sequence[Bar]) -> Claim | None:
+def _falls(text: str, bars: Sequence[Bar]) -> Claim:
     """Whether each mean is below the one before by more than two standard errors of their difference."""
-    if not bars:
-        return None
+    bars = _of(bars, PAIRWISE)
     held = all(
         before.mean_queries - after.mean_queries > 2 * np.hypot(before.standard_error, after.standard_error)
         for before, after in pairwise(bars)
@@ -164,9 +158,7 @@ def _plus_is_worse(bars: Sequence[Bar]) -> Claim:
     return Claim("Pairwise-BAI+ is worse than Pairwise-BAI", min(worse) > 1, detail)
 
 
-def _baselines_do_not_change(bars: Sequence[Bar]) -> Claim | None:
-    if not bars:
-        return None
+def _baselines_do_not_change(bars: Sequence[Bar]) -> Claim:
     spread, unchanged = [], True
     for name in BASELINES:
         ordered = sorted(_of(bars, name), key=lambda bar: bar.mean_queries)
@@ -189,20 +181,16 @@ def verdict(judged: Sequence[Claim]) -> str:
 # --- what is written and printed -------------------------------------------------------------------------------------
 
 
-def _sides(bars: Sequence[Bar]) -> dict[Side, list[Bar]]:
-    return {side: [bar for bar in bars if bar.side == side] for side in unique(bar.side for bar in bars)}
-
-
-def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
+def figure1_tables(bars: Sequence[Bar]) -> Iterator[Table]:
     """Mean queries with their standard errors, one table per side, one row per algorithm, the lower bound last."""
-    for mine in _sides(bars).values():
+    for mine in by_field("side", bars).values():
         bounds = {bar.value: bar.lower_bound for bar in mine}
         yield series_table(
             f"Mean queries ± standard error, by {mine[0].parameter}",
             [f"{value:g}" for value in bounds],
             {
-                name: [f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in _of(mine, name)]
-                for name in unique(bar.algorithm for bar in mine)
+                name: [f"{bar.mean_queries:,.0f} ±{bar.standard_error:,.0f}" for bar in row]
+                for name, row in by_field("algorithm", mine).items()
             },
             ("lower bound", [f"{bound:,.0f}" for bound in bounds.values()]),
         )
@@ -210,7 +198,7 @@ def figure1_tables(bars: Sequence[Bar]) -> "Iterator[Table]":
 
 def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     """Two panels of grouped bars with error bars on a log axis, in the layout of the paper."""
-    names, sides = unique(bar.algorithm for bar in bars), _sides(bars)
+    names, sides = by_field("algorithm", bars), by_field("side", bars)
     figure, panels = empty_panels(len(sides), "mean number of queries")
     for panel, (side, mine) in zip(panels, sides.items(), strict=True):
         series = {name: [(bar.mean_queries, bar.standard_error) for bar in _of(mine, name)] for name in names}
@@ -220,7 +208,7 @@ def plot_figure1(bars: Sequence[Bar], path: Path) -> None:
     write_panels(figure, panels, path, legend_columns=(len(names) + 2) // 2)
 
 
-def present(bars: Sequence[Bar], folder: Path, console: "Console") -> None:
+def present(bars: Sequence[Bar], folder: Path, console: Console) -> None:
     """Write the table and the picture, and say which claims of the paper held."""
     write_csv(bars, folder / "figure1.csv")
     plot_figure1(bars, folder / "figure1.png")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from rich.table import Table
 
 from bestarm.algorithms import Algorithm, ConvexBAI, PairwiseBAI
 from bestarm.arms import Arms, TableArms
@@ -28,11 +28,11 @@ from bestarm.comparisons import (
 from bestarm.limits import gaussian_lower_bound, growth_rates, oracle_queries
 from bestarm.simulation import simulate
 from bestarm.studies import figure1
-from bestarm.studies.output import COLOURS, draw_bars, empty_panels, empty_table, unique, write_panels
+from bestarm.studies.output import COLOURS, by_field, draw_bars, empty_panels, empty_table, write_panels
+from bestarm.values import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.table import Table
 
 
 PAPER_RULES = ("EmpiricalBernstein", "GaussianBernstein")
@@ -104,7 +104,7 @@ def gaussian_rules(delta: float) -> dict[str, Algorithm]:
     }
 
 
-def oracles(scores: NDArray[np.float64], delta: float) -> dict[str, float]:
+def oracles(scores: Array, delta: float) -> dict[str, float]:
     """The queries of both oracles on a table in [0, 1]; refused where games would not end in a reasonable time."""
     rates = growth_rates(scores)
     limits = {
@@ -120,7 +120,7 @@ def oracles(scores: NDArray[np.float64], delta: float) -> dict[str, float]:
     return limits
 
 
-def table_case(scores: NDArray[np.float64], study: Study) -> Case:
+def table_case(scores: Array, study: Study) -> Case:
     """The rules on a table in [0, 1], its rows drawn with replacement, beside the oracles."""
     limits = oracles(scores, study.delta)
     study.on_step()
@@ -154,7 +154,7 @@ NOTES = {
 }
 
 
-def limit_table(cases: Sequence[Case], delta: float) -> "Table":
+def limit_table(cases: Sequence[Case], delta: float) -> Table:
     """A section for each case: its limits, and the rules with how many times each limit they need."""
     names = list(cases[0].limits)
     table = empty_table(f"Mean queries ± standard error at delta {delta:g}")
@@ -218,10 +218,10 @@ def limit_json(cases: Sequence[Case], delta: float, seed: int) -> str:
 def plot_limit(cases: Sequence[Case], path: Path) -> None:
     """Bars for the rules, lines for the limits, and how many times the lowest limit each rule needs."""
     lowest = min(cases[0].limits, key=lambda name: cases[0].limits[name])
-    numbers = unique(case.n_arms for case in cases)
-    figure, panels = empty_panels(len(numbers), "mean number of queries")
-    for panel, n_arms in zip(panels, numbers, strict=True):
-        _draw_cases(panel, [case for case in cases if case.n_arms == n_arms], lowest)
+    sizes = by_field("n_arms", cases)
+    figure, panels = empty_panels(len(sizes), "mean number of queries")
+    for panel, (n_arms, mine) in zip(panels, sizes.items(), strict=True):
+        _draw_cases(panel, mine, lowest)
         panel.set_xlabel(f"K = {n_arms}")
     title = f"×: in multiples of the {lowest}; whiskers: two standard errors"
     panels[0].set_title(title, fontsize="medium", loc="left")

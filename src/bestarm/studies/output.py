@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from bestarm.files import write_text, write_whole
 from bestarm.text import file_name, sanitize
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
-    from rich.console import Console
-    from rich.table import Table
 
 T = TypeVar("T")
 
@@ -27,9 +28,12 @@ MADE_BY = f"bestarm {__version__}"  # what files say of themselves
 COLOURS = ("#999999", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
 
 
-def unique(values: Iterable[T]) -> list[T]:
-    """The values in the order in which they first come."""
-    return list(dict.fromkeys(values))
+def by_field(name: str, records: Iterable[T]) -> dict[Any, list[T]]:
+    """The records by the value of one of their fields, in the order in which the values first come."""
+    groups: dict[Any, list[T]] = {}
+    for record in records:
+        groups.setdefault(getattr(record, name), []).append(record)
+    return groups
 
 
 def headings_of(kind: Any) -> list[str]:
@@ -118,17 +122,14 @@ def draw_bars(
     return bars
 
 
-def empty_table(title: str) -> "Table":
+def empty_table(title: str) -> Table:
     """A printed table without columns."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     return Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
 
 
 def series_table(
     title: str, columns: Iterable[str], rows: Mapping[str, Sequence[str]], reference: tuple[str, Sequence[str]]
-) -> "Table":
+) -> Table:
     """One row per series, one column per case, and a dim row of reference last."""
     table = empty_table(title)
     table.add_column("")
@@ -140,7 +141,7 @@ def series_table(
     return table
 
 
-def say_written(console: "Console", *paths: Path) -> None:
+def say_written(console: Console, *paths: Path) -> None:
     """Say which files were written."""
     files = " and ".join(file_name(path) for path in paths)
     console.print(f"Wrote {files}.", markup=False, highlight=False)

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
 
 from bestarm.algorithms import ConvexBAI, PairwiseBAI
 from bestarm.arms import (
@@ -39,19 +40,15 @@ from bestarm.comparisons import (
     Wins,
 )
 from bestarm.complexity import lower_bound_bernoulli, lower_bound_gaussian
-from bestarm.simulation import simulate
+from bestarm.simulation import clopper_pearson, simulate
 from bestarm.studies.output import empty_table, headings_of, say_written, write_csv
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
+from bestarm.values import Array
 
 POOL = 300  # items of a pool
 NOISE = 0.3  # the scale of rewards that have no bounds: games with epsilon come near their end
 
 
-def _means(n_arms: int, lead: float) -> NDArray[np.float64]:
+def _means(n_arms: int, lead: float) -> Array:
     """The best arm ahead by a lead, the others spread over as much again."""
     return np.concatenate([[0.5 + lead], np.linspace(0.5, 0.5 - lead, n_arms - 1)])
 
@@ -73,41 +70,29 @@ def gaussian_laws(n_arms: int) -> dict[str, Arms]:
     }
 
 
-def _copula_table(
-    n_arms: int, correlation: float, quantile: Callable[[NDArray[np.float64], int], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """A table of scores with a Gaussian copula and given marginals, as many rows as a pool has."""
-    from scipy.special import ndtr
+def _beta_table(means: Array, size: float, correlation: float) -> Array:
+    """A table of Beta scores with these means and this size (alpha + beta), as many rows as a pool; Gaussian copula."""
+    from scipy.special import betaincinv, ndtr
 
-    rng = np.random.default_rng(20230602 + n_arms)
+    rng = np.random.default_rng(20230602 + means.size)
     noise = np.sqrt(correlation) * rng.standard_normal((POOL, 1))
-    uniform = ndtr(noise + np.sqrt(1 - correlation) * rng.standard_normal((POOL, n_arms)))
-    return np.column_stack([quantile(uniform[:, i], i) for i in range(n_arms)])
+    uniform = ndtr(noise + np.sqrt(1 - correlation) * rng.standard_normal((POOL, means.size)))
+    return np.asarray(betaincinv(size * means, size * (1 - means), uniform), dtype=np.float64)
 
 
 @lru_cache(maxsize=8)
-def bounded_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
+def bounded_tables(n_arms: int) -> dict[str, Array]:
     """Score tables in [0, 1], one column per arm."""
-    from scipy.special import betaincinv
-
     spread, close = _means(n_arms, 0.2), _means(n_arms, 0.01)
-
-    def beta(means: NDArray[np.float64], size: float) -> Callable[[NDArray[np.float64], int], NDArray[np.float64]]:
-        def quantile(u: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-            scores: NDArray[np.float64] = betaincinv(size * means[i], size * (1 - means[i]), u)
-            return scores
-
-        return quantile
-
-    base = _copula_table(2, 0.0, beta(spread[:2], 0.3))[:, 0]
+    base = _beta_table(spread[:2], 0.3, correlation=0.0)[:, 0]
     halves = np.arange(n_arms) < (n_arms + 1) // 2
-    first, second = (_copula_table(n_arms, 0.9, beta(spread, 2.0)) for _ in range(2))
+    similar = _beta_table(spread, 2.0, correlation=0.9)
     return {
-        "Beta, mass at both ends": _copula_table(n_arms, 0.5, beta(spread, 0.3)),
-        "Beta, skewed": _copula_table(n_arms, 0.5, beta(0.2 * spread, 2.0)),
-        "near ties": _copula_table(n_arms, 0.8, beta(close, 1.0)),
+        "Beta, mass at both ends": _beta_table(spread, 0.3, correlation=0.5),
+        "Beta, skewed": _beta_table(0.2 * spread, 2.0, correlation=0.5),
+        "near ties": _beta_table(close, 1.0, correlation=0.8),
         "equal means": np.column_stack([np.roll(base, 7 * i) for i in range(n_arms)]),
-        "two clusters": np.where(halves, first, np.roll(second, 11, axis=0)),
+        "two clusters": np.where(halves, similar, np.roll(similar, 11, axis=0)),
     }
 
 
@@ -123,7 +108,7 @@ def bounded_laws(n_arms: int) -> dict[str, Arms]:
 
 
 @lru_cache(maxsize=8)
-def leader_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
+def leader_tables(n_arms: int) -> dict[str, Array]:
     """Score tables in [0, 1] that are hard for bets on the leaders: who leads does so by chance, or for long."""
     rng = np.random.default_rng(20230604 + n_arms)
     heads = rng.permutation(POOL) < 0.5 * POOL
@@ -139,7 +124,7 @@ def leader_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
     return {"clones": clones, "antithetic": opposed, "rare wins": rare, "heteroscedastic": spread}
 
 
-Noise = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]
+Noise = Callable[[np.random.Generator, tuple[int, int]], Array]
 
 
 class NoisyArms(JointLaw):
@@ -148,23 +133,23 @@ class NoisyArms(JointLaw):
     Nothing is computed from the covariance: it is not a number.
     """
 
-    def __init__(self, centres: NDArray[np.float64], noise: Noise) -> None:
+    def __init__(self, centres: Array, noise: Noise) -> None:
         super().__init__(centres, np.full((centres.size, centres.size), np.nan))
         self._noise = noise
 
-    def draw(self, n_rounds: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_rounds: int, rng: np.random.Generator) -> Array:
         """The rewards of ``n_rounds`` independent rounds, shape (n_rounds, K)."""
-        rows: NDArray[np.float64] = self.means + NOISE * self._noise(rng, (n_rounds, self.n_arms))
+        rows: Array = self.means + NOISE * self._noise(rng, (n_rounds, self.n_arms))
         return rows
 
 
-def _signs_but_of_the_first(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+def _signs_but_of_the_first(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     signs = np.where(rng.random(shape) < 0.5, 1.0, -1.0)
     signs[:, 0] = 0.0
     return signs
 
 
-def _first_ahead(n_arms: int, lead: float) -> NDArray[np.float64]:
+def _first_ahead(n_arms: int, lead: float) -> Array:
     return np.where(np.arange(n_arms) == 0, lead, 0.0)
 
 
@@ -206,7 +191,7 @@ def broken_laws(n_arms: int) -> dict[str, Arms]:
 
 
 @lru_cache(maxsize=8)
-def wins_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
+def wins_tables(n_arms: int) -> dict[str, Array]:
     """Score tables in which arm 0 beats every other on at least as many items as it loses, whatever its mean."""
     rng = np.random.default_rng(20230603 + n_arms)
     leads = np.concatenate([[0.2], np.zeros(n_arms - 1)])
@@ -223,7 +208,7 @@ def wins_tables(n_arms: int) -> dict[str, NDArray[np.float64]]:
     return {law: _with_winner(scores) for law, scores in tables.items()}
 
 
-def _with_winner(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_winner(scores: Array) -> Array:
     """Lift as few scores of arm 0 in a table as it takes for it to lose to no other arm on balance."""
     scores = scores.copy()
     for item in range(len(scores) - 1, -1, -1):
@@ -287,12 +272,8 @@ Comparison = StudentMixture | SymmetricBetting | Betting | LeaderBetting | Wins 
 def _cell(comparison: Comparison, law: str, arms: Arms, delta: float, epsilon: float = 0.0, holds: bool = True) -> Cell:
     pool, student = getattr(comparison, "pool", None) is not None, getattr(comparison, "student", None)
     option = "pool" if pool else "epsilon" if epsilon else "student=0" if student == 0.0 else ""
-    horizon = HORIZON[arms.n_arms]
-    algorithm: PairwiseBAI | ConvexBAI
-    if comparison.role == "pairs":
-        algorithm = PairwiseBAI(delta, comparison=comparison, epsilon=epsilon, max_rounds=horizon)
-    else:
-        algorithm = ConvexBAI(delta, comparison=comparison, epsilon=epsilon, max_rounds=horizon)
+    kind = PairwiseBAI if comparison.role == "pairs" else ConvexBAI
+    algorithm = kind(delta, comparison=comparison, epsilon=epsilon, max_rounds=HORIZON[arms.n_arms])
     best = 0 if isinstance(comparison, Wins) else arms.best
     return Cell(type(comparison).__name__, law, arms.n_arms, delta, option, holds, algorithm, arms, best)
 
@@ -367,19 +348,19 @@ def errors_of(cell: Cell, games: int, seed: int) -> tuple[NDArray[np.bool_], flo
 
 def measure(cell: Cell, games: int, seed: int) -> CellResult:
     """Error rate of a cell with its exact interval and p-value, and its cost beside the paper's rule."""
-    from scipy.special import bdtrc, betaincinv
+    from scipy.special import bdtrc
 
     wrong, decided, queries = errors_of(cell, games, seed)
     errors = int(wrong.sum())
-    tail = (1 - CONFIDENCE) / 2
+    low, high = clopper_pearson(errors, games, CONFIDENCE)
     paper_queries, paper_decided = _paper_cost(cell, seed)
     return CellResult(
         **{name: getattr(cell, name) for name in headings_of(CellName)},
         games=games,
         errors=errors,
         error_rate=errors / games,
-        low=0.0 if errors == 0 else float(betaincinv(errors, games - errors + 1, tail)),
-        high=1.0 if errors == games else float(betaincinv(errors + 1, games - errors, 1 - tail)),
+        low=low,
+        high=high,
         p_value=1.0 if errors == 0 else float(bdtrc(errors - 1, games, cell.delta)),
         decided=decided,
         mean_queries=queries,
@@ -457,7 +438,7 @@ def _number(value: float, enough: bool = True) -> str:
     return f"{'' if enough else '≥ '}{value:,.0f}"
 
 
-def validate_table(results: Sequence[CellResult], title: str) -> "Table":
+def validate_table(results: Sequence[CellResult], title: str) -> Table:
     """One row per cell."""
     table = empty_table(title)
     for heading in ("comparison", "arms", "with"):
@@ -482,10 +463,8 @@ def validate_table(results: Sequence[CellResult], title: str) -> "Table":
     return table
 
 
-def present(results: Sequence[CellResult], folder: Path, console: "Console") -> bool:
+def present(results: Sequence[CellResult], folder: Path, console: Console) -> bool:
     """Write and print the cells, those with broken assumptions in a table of their own; does the guarantee stand?"""
-    from rich.console import Console
-
     write_csv(results, folder / "validate.csv")
     kept = [result for result in results if result.assumption_holds]
     broken = [result for result in results if not result.assumption_holds]

@@ -107,6 +107,13 @@ def require_refused(what: str, call: Callable[[], object], error: type[Exception
     raise ConformanceError(f"{what} is not refused")
 
 
+def require_unmoved(game: Game, what: str, call: Callable[[], object], error: type[Exception] = ValueError) -> None:
+    """Require that a call of a game raises this error and changes nothing."""
+    before = outcome(game)
+    require_refused(what, call, error)
+    require_same(game, before, f"after a refusal of {what}")
+
+
 def random_rewards(bounds: tuple[float, float] | None, clear: bool) -> MakeRows:
     """Rewards within the bounds, if there are any: one arm far ahead of all others, or arms close to each other."""
     low, high = bounds or (0.0, 1.0)
@@ -260,10 +267,8 @@ def arms_are_candidates_or_beaten(trial: Trial) -> None:
         stay, out = set(game.candidates), [one.arm for one in game.eliminations]
         require(stay and list(game.candidates) == sorted(stay), f"candidates are {game.candidates}")
         require(len(set(out)) == len(out) and not stay & set(out), f"{out} are out and {stay} are candidates")
-        require(
-            not game.shrinks or stay | set(out) == everybody,
-            f"{out} are out, {stay} are candidates: some arms are neither",
-        )
+        either = not game.shrinks or stay | set(out) == everybody
+        require(either, f"{out} are out, {stay} are candidates: some arms are neither")
         require(game.finished == (game.reason is not None), f"finished is {game.finished}, reason {game.reason!r}")
         require(game.reason in REASONS, f"reason is {game.reason!r}, not None or one of {REASON_TEXTS}")
         require(game.reason != "decided" or len(stay) == 1, f"decided, with candidates {stay}")
@@ -351,11 +356,10 @@ def refused_rewards_change_nothing(trial: Trial) -> None:
     game = trial.midway()
     if game.finished:
         return
-    before, asked = outcome(game), game.ask()
+    asked = game.ask()
     good = trial.rows[game.n_rounds, asked]
     for what, bad in _bad_rewards(game, good):
-        require_refused(f"tell with {what}", partial(game.tell, bad))
-        require_same(game, before, f"after a refusal of {what}")
+        require_unmoved(game, f"tell with {what}", partial(game.tell, bad))
         require(np.array_equal(game.next_arms(), asked), f"after {what} the next arms are no longer {asked}")
     game.tell(good)  # without a new question
     trial.finish(game)
@@ -367,15 +371,15 @@ def refused_rows_change_nothing(trial: Trial) -> None:
     game = trial.midway()
     if game.finished:
         return
-    before, rows = outcome(game), trial.rows[-5:]
+    rows = trial.rows[-5:]
     shapes: dict[str, Rows] = {"a column too few": rows[:, :-1], "one row": rows[0], "a third axis": rows[None]}
     for value in _bad_values(game):
         broken = rows.copy()
         broken[3, game.ask()[-1]] = value
         shapes[f"{value!r} in a later row"] = broken
     for what, bad in shapes.items():
-        require_refused(f"play with {what}", partial(game.play, bad))
-        require_same(game, before, f"after a refusal of {what}")
+        require_unmoved(game, f"play with {what}", partial(game.play, bad))
+    before = outcome(game)
     require(game.play(rows[:0]) == 0, "play uses rows where there are none")
     require_same(game, before, "after no rows")
     trial.finish(game)
@@ -385,21 +389,17 @@ def refused_rows_change_nothing(trial: Trial) -> None:
 def calls_out_of_turn_are_refused(trial: Trial) -> None:
     """Nothing can be told before it is asked, nobody leads before the first round, and an end is an end."""
     game, row = trial.start(), trial.rows[0]
-    before = outcome(game)
-    require_refused("tell before ask", partial(game.tell, row), RuntimeError)
-    require_refused("the best arm before the first round", lambda: game.best, RuntimeError)
-    require_same(game, before, "after calls out of turn")
+    require_unmoved(game, "tell before ask", partial(game.tell, row), RuntimeError)
+    require_unmoved(game, "the best arm before the first round", lambda: game.best, RuntimeError)
     game.tell(row[game.ask()])
     if not game.finished:
-        require_refused("a second tell", partial(game.tell, row[: game.next_arms().size]), RuntimeError)
-    game = trial.played()
-    if game.finished:
-        end = outcome(game)
-        require_refused("ask after the end", game.ask, RuntimeError)
-        require_refused("tell after the end", partial(game.tell, row), RuntimeError)
-        require_refused("play after the end", partial(game.play, trial.rows), RuntimeError)
-        require_refused("a disqualification after the end", partial(game.disqualify, game.best), RuntimeError)
-        require_same(game, end, "after the end")
+        require_unmoved(game, "a second tell", partial(game.tell, row[: game.next_arms().size]), RuntimeError)
+    end = trial.played()
+    if end.finished:
+        require_unmoved(end, "ask after the end", end.ask, RuntimeError)
+        require_unmoved(end, "tell after the end", partial(end.tell, row), RuntimeError)
+        require_unmoved(end, "play after the end", partial(end.play, trial.rows), RuntimeError)
+        require_unmoved(end, "a disqualification after the end", partial(end.disqualify, end.best), RuntimeError)
 
 
 def one_arm_is_no_game(trial: Trial) -> None:
@@ -432,11 +432,11 @@ def rounds_of_no_arms_are_refused(trial: Trial) -> None:
     game = trial.midway()
     if game.finished:
         return
-    before, asked = outcome(game), game.next_arms()
+    asked = game.next_arms()
     bad = {"an arm twice": [*asked.tolist(), int(asked[0])], "no arms": [], "arm K": [trial.n_arms], "arm -1": [-1]}
     for what, arms in bad.items():
-        require_refused(f"tell of {what}", partial(game.tell, trial.rows[0, np.zeros(len(arms), dtype=int)], arms))
-        require_same(game, before, f"after a refusal of {what}")
+        values = trial.rows[0, np.zeros(len(arms), dtype=int)]
+        require_unmoved(game, f"tell of {what}", partial(game.tell, values, arms))
     require_refused("tell after a refusal, but before ask,", partial(game.tell, trial.rows[0, asked]), RuntimeError)
 
 
@@ -445,10 +445,9 @@ def the_next_round_is_not_guessed(trial: Trial) -> None:
     game = trial.midway()
     if game.finished or (game.works_ahead and not game.shrinks):
         return
-    before, asked = outcome(game), set(game.ask().tolist())
+    asked = set(game.ask().tolist())
     wrong = sorted(set(range(trial.n_arms)) - asked) or sorted(asked)[1:]
-    require_refused(f"tell of {wrong}, not of {asked}", partial(game.tell, trial.rows[0, wrong], wrong))
-    require_same(game, before, "after a refusal of other arms")
+    require_unmoved(game, f"tell of {wrong}, not of {asked}", partial(game.tell, trial.rows[0, wrong], wrong))
 
 
 def arms_are_disqualified_or_it_says_why_not(trial: Trial) -> None:
@@ -456,11 +455,11 @@ def arms_are_disqualified_or_it_says_why_not(trial: Trial) -> None:
     game = trial.midway()
     if game.finished:
         return
-    before, arm = outcome(game), game.candidates[0]
-    require_refused("the disqualification of an arm that is not there", partial(game.disqualify, trial.n_arms))
+    arm = game.candidates[0]
+    require_unmoved(game, "the disqualification of an arm that is not there", partial(game.disqualify, trial.n_arms))
     if game.no_disqualification is not None and arm in game.next_arms():
-        require_refused(f"a disqualification ({game.no_disqualification})", partial(game.disqualify, arm), TypeError)
-    require_same(game, before, "after a disqualification that was refused")
+        what = f"a disqualification ({game.no_disqualification})"
+        require_unmoved(game, what, partial(game.disqualify, arm), TypeError)
     tell = partial(game.tell, trial.rows[0, game.next_arms()])
     require_refused("tell after a disqualification that was refused, but before ask,", tell, RuntimeError)
     if game.no_disqualification is not None:
@@ -507,18 +506,16 @@ def bounds_on_leads_agree(trial: Trial) -> None:
 def the_guarantee_is_stated(trial: Trial) -> None:
     """The game states what it assumes, and what its settings promise."""
     promise = trial.start().guarantee
-    if not math.isnan(promise.delta):
-        check_assumption(promise.assumption)
-    require(math.isnan(promise.delta) or 0 < promise.delta < 1, f"the guarantee has delta {promise.delta}")
     comparison = getattr(trial.algorithm, "comparison", None)
     for name, owner in [("epsilon", trial.algorithm), ("indifference_zone", trial.algorithm), ("pool", comparison)]:
         stated = getattr(promise, name)
         expected = getattr(owner, name, stated)
         require(stated == expected, f"the guarantee has {name} {stated}, the settings {expected}")
-    delta = getattr(trial.algorithm, "delta", promise.delta)
-    require(
-        math.isnan(promise.delta) or promise.delta == delta, f"the guarantee has delta {promise.delta}, not {delta}"
-    )
+    if not math.isnan(promise.delta):
+        check_assumption(promise.assumption)
+        delta = getattr(trial.algorithm, "delta", promise.delta)
+        require(0 < promise.delta < 1, f"the guarantee has delta {promise.delta}")
+        require(promise.delta == delta, f"the guarantee has delta {promise.delta}, not {delta}")
 
 
 def settings_are_values(trial: Trial) -> None:
@@ -625,7 +622,5 @@ def boundaries_do_not_depend_on_their_company(comparison: Any) -> None:
             again = comparison.boundary(ROUNDS[part].copy(), n_arms, delta)
             for name, values, expected in zip(("slopes", "offsets"), again, whole, strict=True):
                 close = np.allclose(values, expected[part], rtol=1e-12, atol=0.0)
-                require(
-                    close,
-                    f"{where} {name} of rounds {ROUNDS[part][0]:.0f} and later differ when computed by themselves",
-                )
+                rounds = f"rounds {ROUNDS[part][0]:.0f} and later"
+                require(close, f"{where} {name} of {rounds} differ when computed by themselves")

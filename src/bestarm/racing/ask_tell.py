@@ -21,12 +21,12 @@ from bestarm.racing.summary import standing, summarise
 from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreRow, ScoreWithNote, encode_failure
 from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue
 from bestarm.record.sqlite import open_store
-from bestarm.record.store import Store, StoredRace, check_stored, one_line
+from bestarm.record.store import Store, StoredRace, check_stored
 from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import digest, items_in_order, race_arms, seeds_in_progression
 from bestarm.sources.programs import changed_measure
-from bestarm.text import first_ten_names, is_hashable, short, short_repr, with_noun
+from bestarm.text import first_ten_names, is_hashable, one_line, short, short_repr, with_noun
 from bestarm.values import equal_values, hash_of_values
 
 
@@ -119,11 +119,9 @@ class Race(Generic[Arm]):
         """All rounds that may be evaluated now and were not asked before; none while others must come back first."""
         if (reason := self.state.reason) is not None:
             raise RuntimeError(f"the race has ended ({reason}): nothing to ask")
-        labels = self.state.arms.labels
-        rounds: list[Round[Arm]] = []
-        for opened in self.state.hand_out():
-            rounds.append(Round(opened.number, opened.item, tuple(map(labels.__getitem__, opened.wanted))))
-        return rounds
+        label = self.state.arms.labels.__getitem__
+        opened = self.state.hand_out()
+        return [Round(one.number, one.item, tuple(map(label, one.wanted))) for one in opened]
 
     def tell(self, asked: Round[Arm] | int, scores: Mapping[Arm, Any] | Mapping[str, Any]) -> None:
         """Take scores of a round, by arm, in one call or several. A refused call changes nothing.
@@ -135,24 +133,21 @@ class Race(Generic[Arm]):
         check_mapping("scores", scores, "arms to scores")
         bounds = self.state.game.bounds
         low, high = bounds or REAL
-        told: set[int] = set()
-        outcomes: list[tuple[int, int, EvaluationOutcome]] = []
+        outcomes: dict[int, EvaluationOutcome] = {}
         for label, value in scores.items():
             arm = self._numbers.get((type(label), label), -1)
             arm = self.state.arms.find(label) if arm < 0 else arm
             name = self.state.arms.names[arm]
             if arm not in opened.scores:
                 raise ValueError(f"arm {short_repr(name)} was not asked for in round {opened.number}")
-            if opened.scores[arm] is not None or arm in told:
+            if opened.scores[arm] is not None or arm in outcomes:
                 raise ValueError(f"the score of arm {short_repr(name)} in round {opened.number} was already told")
             plain = type(value) is float and low <= value <= high
-            outcome = value if plain else told_outcome(value, bounds, name, opened.item)
-            told.add(arm)
-            outcomes.append((opened.number, arm, outcome))
-        for _, arm, outcome in outcomes:
+            outcomes[arm] = value if plain else told_outcome(value, bounds, name, opened.item)
+        for arm, outcome in outcomes.items():
             if isinstance(outcome, EvaluationError) and self._raises(outcome):
                 raise self._located(outcome, opened, arm)
-        self.record_outcomes(outcomes)
+        self.record_outcomes([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
     def record_outcomes(self, outcomes: Sequence[tuple[int, int, EvaluationOutcome]]) -> None:
         """Store what was evaluated (round, number of the arm, score or failure), then count what is complete.
