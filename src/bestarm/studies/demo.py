@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bestarm.errors import BestarmError
+
 if TYPE_CHECKING:
     from scipy.optimize import Bounds
 
@@ -98,7 +100,7 @@ def random_problem(seed: int) -> Problem:
     return Problem(value, start, low, high)
 
 
-class SpentError(Exception):
+class SpentError(BestarmError):
     """All evaluations of a function are used up."""
 
 
