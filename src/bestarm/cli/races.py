@@ -180,8 +180,8 @@ def demo(
         page = shown.page([*files_of_store(store), picture.path])
         begun = _earlier(store)
         if not shown.quiet:
-            remark(study.QUESTION)
-            remark(_course(begun))
+            for line in (*study.QUESTION, _course(begun)):
+                remark(line)
         options = Options(delta=delta, bounds=(0.0, 1.0), max_evaluations=max_evaluations, seed=seed, store=store)
         watch = study.Watch()
         result = DemoOrigin().race(list(study.OPTIMIZERS), options, not shown.quiet, watch)
@@ -213,7 +213,7 @@ def _course(begun: RaceResult[str] | None) -> str:
     if begun is None:
         return "All are tried on the same problems, and those that are beaten leave."
     if begun.answered:
-        return "This race is finished: this is its result. For another: bestarm demo --seed 1 --output demo1"
+        return "This race is finished: this is its result. For another: --seed 1 --output demo1"
     return f"This race was begun earlier: {begun.n_evaluations:,} evaluations are there already."
 
 
@@ -222,4 +222,4 @@ def _say_next(took: str | None, store: Path) -> None:
     if took is not None:
         remark(took)
     remark(f"To see it again: bestarm show {shlex.quote(str(store))}")
-    remark("To race your own: bestarm run yourmodule:score --arms a,b,c --items items.txt --bounds 0,1")
+    remark("To race your own: bestarm run yourmodule:score --arms a,b,c --items items.txt")

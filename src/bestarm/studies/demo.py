@@ -31,9 +31,9 @@ DIGITS = 8  # gained are all the way: the excess over the least value is 10^-8 o
 VARIABLES = (2, 8)
 BENCHMARK = 1000  # problems of a benchmark that tries every method on every problem
 QUESTION = (
-    "Which of SciPy's optimizers gets furthest with 300 evaluations of a function? 12 of them race, and random search, "
-    "on random problems of 2 to 8 variables. The score is how many of 8 digits the best value is nearer to the minimum "
-    "than the start."
+    "Which of SciPy's optimizers gets furthest with 300 evaluations of a function?",
+    "12 of them, and random search, race on random problems of 2 to 8 variables.",
+    "Score: by how many of 8 digits the best value is nearer to the minimum.",
 )
 Point = NDArray[np.float64]
 Function = Callable[[Point], float]
@@ -223,10 +223,8 @@ class Watch:
         if not all(self.calls.values()):
             return None
         everything = BENCHMARK * sum(self.seconds[name] / n for name, n in self.calls.items())
-        return (
-            f"This race took {in_words(perf_counter() - self.began)}. Evaluating all {len(OPTIMIZERS)} methods on a "
-            f"benchmark of {BENCHMARK:,} such problems would take about {in_words(everything)}."
-        )
+        took, all_of_them = in_words(perf_counter() - self.began), f"all {len(OPTIMIZERS)} methods on {BENCHMARK:,}"
+        return f"This race took {took}; {all_of_them} such problems take about {in_words(everything)}."
 
 
 def in_words(seconds: float) -> str:
