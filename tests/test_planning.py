@@ -158,6 +158,8 @@ def test_a_tie_has_an_answer_at_the_end_of_its_list_if_that_is_what_it_is_about(
     assert like_these.answered < 0.3
     assert like_these.enough_items is not None
     assert like_these.enough_items > 30
+    budgeted = plan(tie(), bounds=(0, 1), n_items=30, repetitions=20, max_evaluations=60)
+    assert budgeted.decided == like_these.answered  # a list that ran out is no answer
     unbounded = plan(tie(), n_items=30, repetitions=20)
     assert (unbounded.median, unbounded.answered < 0.3) == (60, True)
 
