@@ -6,7 +6,8 @@ on some seven hundred cases more. The parts:
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
 - ``populations``: lists that are samples of known laws, raced as by default for the law: how often its best arm is lost;
-- ``plans``: the median that `bestarm.plan` predicts from a pilot of 50 items over the one that races need.
+- ``plans``: how often the median that `bestarm.plan` predicts from a pilot is within a factor of 1.5 of that of races
+  on the law that the pilot is drawn from, and how many of these races lie in its range.
 """
 
 import argparse
@@ -15,22 +16,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 import bestarm
 from bestarm.algorithms import PairwiseBAI
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
 from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, SymmetricBetting
+from bestarm.planning import LONGEST
 from laws import CONSOLE, Matrix, headed
 
 DELTA = 0.05
 SKEWED_ITEMS = 20_000  # of a table that stands for a law
 UNIT = (0.0, 1.0)
-Row = tuple[str, str, str]  # case, share of wrong answers, note
+Row = tuple[str, str, str]  # case, share, note
+Evaluations = NDArray[np.int64]
 
 
-def share(wrong: list[bool]) -> str:
+def share(found: list[bool]) -> str:
     """How many of how many."""
-    return f"{np.mean(wrong):.1%} ({sum(wrong)} of {len(wrong)})" if wrong else "none"
+    return f"{np.mean(found):.1%} ({sum(found)} of {len(found)})"
 
 
 def skewed(races: int) -> Iterator[Row]:
@@ -93,15 +97,17 @@ class Planned:
     bounds: tuple[float, float] | None = None
     n_items: int | None = None
 
-    def needed(self, races: int) -> float:
-        """The median evaluations of races on fresh items, or on fresh lists."""
-        if self.n_items is None:
-            comparison = StudentMixture() if self.bounds is None else LeaderBetting()
-            algorithm = PairwiseBAI(DELTA, comparison=comparison, max_rounds=1_000_000)
-            sim = bestarm.simulate(algorithm, self.arms, repetitions=races, seed=1, progress=False)
-            return float(np.median(sim.queries))
-        lists = (self.arms.draw(self.n_items, np.random.default_rng([1, seed])) for seed in range(races))
-        return float(np.median([bestarm.race_table(rows, bounds=self.bounds).n_evaluations for rows in lists]))
+    def evaluations(self, races: int) -> Evaluations:
+        """The evaluations of races on fresh items, or on fresh lists."""
+        comparison = StudentMixture() if self.bounds is None else LeaderBetting()
+        rounds = 1_000_000 if self.n_items is None else self.n_items
+        algorithm = PairwiseBAI(DELTA, comparison=comparison, max_rounds=rounds)
+        return bestarm.simulate(algorithm, self.arms, repetitions=races, seed=1, progress=False).queries
+
+    def planned(self, size: int, seed: int) -> bestarm.Plan:
+        """What a pilot says."""
+        pilot = self.arms.draw(size, np.random.default_rng([seed, size]))
+        return bestarm.plan(pilot, delta=DELTA, bounds=self.bounds, n_items=self.n_items, seed=100 * seed)
 
 
 def spread(gap: float, own: float, n_arms: int) -> GaussianArms:
@@ -143,19 +149,40 @@ def instances() -> list[Planned]:
     ]
 
 
+PILOTS = {20: 10, 50: 10, 200: 4}  # items, and how many pilots
+
+
 def plans(races: int) -> Iterator[Row]:
-    """Ten pilots each; a prediction holds within a factor of 1.5, or the plan says that the pilot is too small."""
-    every: list[bool] = []
-    for one in instances():
-        truth, wrong, too_small = one.needed(races), [], 0
-        for seed in range(10):
-            pilot = one.arms.draw(50, np.random.default_rng([seed, 50]))
-            plan = bestarm.plan(pilot, delta=DELTA, bounds=one.bounds, n_items=one.n_items, seed=100 * seed)
-            too_small += not plan.large_enough
-            wrong += [abs(np.log(plan.median / truth)) > np.log(1.5)] if plan.large_enough else []
-        every += wrong
-        yield f"{one.name}: plan off by more than 1.5", share(wrong), f"needed {truth:,.0f}; {too_small} too small"
-    yield "all instances", share(every), ""
+    """Pilots of three sizes; in the end how much a larger pilot was to narrow the range, and how much it did."""
+    for size, pilots in PILOTS.items():
+        near: list[bool] = []
+        inside: list[float] = []
+        made: list[bestarm.Plan] = []
+        for one in instances():
+            truth = one.evaluations(races)
+            planned = [one.planned(size, seed) for seed in range(pilots)]
+            right = [abs(np.log(plan.median / np.median(truth))) < np.log(1.5) for plan in planned]
+            shares = [float(np.mean((truth >= plan.range[0]) & (truth <= plan.range[1]))) for plan in planned]
+            needed = f"needed {np.median(truth):,.0f}; {np.mean(shares):.0%} of races in the range"
+            yield f"{size} items, {one.name}: within 1.5", share(right), needed
+            near, inside, made = near + right, inside + shares, made + planned
+        unsure = sum(not plan.large_enough for plan in made)
+        everything = f"{np.mean(inside):.1%} of races in the range; {unsure} pilots not large enough"
+        yield f"{size} items, all instances: within 1.5", share(near), everything
+        before, after = np.mean([(width(plan.range), narrowed(plan)) for plan in made], axis=0)
+        note = f"with {4 * size} items at best {after:.2f}"
+        yield f"{size} items, all instances: logarithmic width of the range", f"{before:.2f}", note
+
+
+def width(ends: tuple[float, float]) -> float:
+    """Of a range, on a logarithmic scale; no end counts as the longest that is simulated."""
+    low, high = np.minimum(ends, LONGEST)
+    return float(np.log(high / low))
+
+
+def narrowed(plan: bestarm.Plan) -> float:
+    """The width that a larger pilot was said to give."""
+    return width(plan.range if plan.larger_pilot is None else plan.larger_pilot.range)
 
 
 PARTS = {part.__name__: part for part in (skewed, populations, plans)}

@@ -25,6 +25,7 @@ import bestarm
 from attacks.bad_values import Hostile, nested
 from bestarm.cli import app
 from bestarm.comparisons import StudentMixture
+from bestarm.planning import PlannedRule
 from bestarm.result.live import Standing, picture
 from bestarm.text import LONGEST_DESCRIPTION, RULES, Target, cut_short, in_ascii, join_arm_names, sanitize, short_repr
 
@@ -256,6 +257,7 @@ def race(**more: Any) -> Any:
 
 
 EVIL = "\x1b]52;c;eA==\x07\x1b[2J"
+RULE = PlannedRule("a race", dict.fromkeys((0.1, 0.5, 0.9), 9.0))
 PROGRAM = "sh -c 'printf \"\\033[2Jgone\\233\" >&2; exit 3'"
 OUTPUTS: dict[str, Callable[[Path], str]] = {
     "verdict": lambda folder: result(folder).verdict,
@@ -272,7 +274,7 @@ OUTPUTS: dict[str, Callable[[Path], str]] = {
     "failure": message(lambda folder: race(arms=[FAILS, "b"])),
     "not a number": message(lambda folder: bestarm.race(lambda arm, item: EVIL, arms=NAMES, items=[EVIL, 2])),
     "failure of a program": message(lambda folder: bestarm.race_commands([PROGRAM, "true"], items=None)),
-    "plan": lambda folder: str(bestarm.Plan(9, 2, None, 0.1, NAMES[0], (), (1.0, 9.0), twins=(NAMES[-1],))),
+    "plan": lambda folder: str(bestarm.Plan(9, 2, None, 0.1, NAMES[0], (RULE,), (1.0, 9.0), twins=(NAMES[-1],))),
     "show": typed("show", "{folder}/race.sqlite"),
     "show --json": typed("show", "{folder}/race.sqlite", "--json"),
     "report": typed("report", "{folder}/race.sqlite", "-o", "{folder}/a\n\x1b[2J.html"),

@@ -89,7 +89,7 @@ SMALL = {
     "limit": ["--repetitions", "2"],
     "validate": ["--games", "0"],
     "reproduce": ["--repetitions", "0"],
-    "demo": ["--max-evaluations", "8", "--output", "folder/demo"],
+    "demo": ["--max-evaluations", "13", "--output", "folder/demo"],
 }
 
 

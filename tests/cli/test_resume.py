@@ -150,7 +150,8 @@ def test_what_is_too_long_to_be_shown_is_not_asked_about(begin: Begin, answered:
         {"kind": "function", "function": "os:system", "items": None, "folder": ".", "shell": True},
         {"kind": "commands", "items": None, "folder": ".", "timeout": "long"},
         {"kind": "commands", "items": None, "folder": ".", "score": "best"},
-        {"kind": "demo", "more": 1},
+        {"kind": "demo"},
+        {"kind": "optimizers", "more": 1},
         {"kind": "shell"},
         {"kind": ["function"]},
     ],
@@ -161,6 +162,23 @@ def test_an_origin_that_no_race_has_is_refused(begin: Begin, cli: Cli, source: d
     ended = cli(*RESUME, "--yes")
     assert_nothing_was_run(ended)
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_demo_of_an_earlier_version_is_shown_and_says_why_it_is_not_continued(begin: Begin, cli: Cli) -> None:
+    begin(RUN)
+    execute("UPDATE settings SET value = ? WHERE name = 'source'", json.dumps({"kind": "demo"}))
+    assert cli("show", "race.sqlite").exit_code == 3
+    ended = cli(*RESUME, "--yes")
+    assert_nothing_was_run(ended)
+    assert "the demo of an earlier bestarm, a race of compressors, can be shown but not continued" in ended.stderr
+
+
+def test_a_demo_of_methods_that_it_does_not_have_is_refused(begin: Begin, cli: Cli) -> None:
+    begin(RUN)
+    execute("UPDATE settings SET value = ? WHERE name = 'source'", json.dumps({"kind": "optimizers"}))
+    ended = cli(*RESUME, "--yes")
+    assert_nothing_was_run(ended)
+    assert "the demo has no optimizer 'low'" in ended.stderr
 
 
 @pytest.mark.parametrize(

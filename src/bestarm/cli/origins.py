@@ -21,7 +21,7 @@ from bestarm.racing.running import Execution, run_race
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import STDIN, read_items
 from bestarm.sources.programs import TIMEOUT, Measure, Measured
-from bestarm.studies import demo as compressors
+from bestarm.studies.demo import OPTIMIZERS, digits_gained
 from bestarm.text import safe_str, short_repr
 
 MOST_SHOWN = 20  # arms of a function that are shown before it is run,
@@ -137,17 +137,23 @@ class CommandsOrigin(Origin):
 
 @dataclass(frozen=True)
 class DemoOrigin(Origin):
-    """The compressors of the demo, which are those of the standard library."""
+    """The optimizers of the demo, on random problems."""
 
-    kind: ClassVar[str] = "demo"
+    kind: ClassVar[str] = "optimizers"
 
-    def race(self, arms: Sequence[str], options: Options, progress: bool) -> RaceResult[str]:
-        """Compress the files of the standard library."""
-        execution = Execution(Evaluation(compressors.bytes_saved), progress=progress)
-        return run_race(execution, arms, compressors.source_files(), replace(options, origin=self.plain()))
+    def race(
+        self, arms: Sequence[str], options: Options, progress: bool, score: Callable[[str, int], float] = digits_gained
+    ) -> RaceResult[str]:
+        """Minimise random functions; ``score`` may be one that looks at the time."""
+        if unknown := [arm for arm in arms if arm not in OPTIMIZERS]:
+            raise ValueError(f"the demo has no optimizer {short_repr(unknown[0])}: use the version that made the race")
+        return run_race(
+            Execution(Evaluation(score), progress=progress), arms, None, replace(options, origin=self.plain())
+        )
 
 
 KINDS = (FunctionOrigin, CommandsOrigin, DemoOrigin)
+FORMER = {"demo": "the demo of an earlier bestarm, a race of compressors, can be shown but not continued"}
 
 
 def origin_of(stored: Mapping[str, Any] | None) -> Origin | None:
@@ -156,6 +162,8 @@ def origin_of(stored: Mapping[str, Any] | None) -> Origin | None:
     if "kind" not in values:
         return None
     name = values.pop("kind")
+    if isinstance(name, str) and name in FORMER:
+        raise ValueError(f"{FORMER[name]}: `bestarm demo` runs the present one")
     kind = next((kind for kind in KINDS if kind.kind == name), None)
     if kind is None or not set(values) <= {field.name for field in fields(kind)}:
         raise ValueError(f"this bestarm does not know how to run {short_repr(stored)}: use the version that made it")

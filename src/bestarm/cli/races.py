@@ -1,11 +1,13 @@
 """The commands that run races: table, commands, run, demo."""
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import bestarm
 from bestarm.checks import check_delta, check_seed
 from bestarm.cli.app import EXIT_CODES, RACES, app, clear_errors, finish
 from bestarm.cli.options import (
@@ -24,9 +26,10 @@ from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, remark
 from bestarm.racing.calls import race_table
 from bestarm.racing.options import Options
 from bestarm.sources.programs import TIMEOUT, Measured
-from bestarm.studies import demo as compressors
+from bestarm.result.result import RaceResult
+from bestarm.studies import demo as study
 from bestarm.studies.output import write_picture
-from bestarm.text import file_name
+from bestarm.text import file_name, join_arm_names
 
 
 @app.command(epilog=EXIT_CODES, rich_help_panel=RACES)
@@ -139,10 +142,10 @@ def demo(
     max_evaluations: int | None = None,
     shown: OutputOptions,
 ) -> None:
-    """Race eight compressors on the source files of Python's standard library.
+    """Which of SciPy's optimizers gets furthest with 300 function evaluations? They race on random problems.
 
-    The score is the share of bytes saved, and the race ends when the leader is shown to be within 0.002 of the best.
-    Nothing is downloaded; the race is stored, so that it can be stopped with Ctrl-C and continued by the same command.
+    Nothing is downloaded. The race is stored: it can be stopped with Ctrl-C and continued by the same command, which
+    shows the result of a finished one.
     """
     store, shown = output / "race.sqlite", replace(shown, report=shown.report or output / "report.html")
     with clear_errors(shown.quiet):
@@ -151,25 +154,48 @@ def demo(
         output.mkdir(parents=True, exist_ok=True)
         picture = WantedFile(output / "race.png", PICTURE, files_of_store(store), shown.overwrite)
         page = shown.page([*files_of_store(store), picture.path])
+        begun = _earlier(store)
         if not shown.quiet:
-            remark(_introduction(len(compressors.source_files()), store.exists()))
-        options = Options(
-            delta=delta,
-            bounds=(0.0, 1.0),
-            epsilon=compressors.EPSILON,
-            max_evaluations=max_evaluations,
-            seed=seed,
-            store=store,
-        )
-        result = DemoOrigin().race(list(compressors.COMPRESSORS), options, progress=not shown.quiet)
+            for line in (*study.QUESTION, _course(begun)):
+                remark(line)
+        options = Options(delta=delta, bounds=(0.0, 1.0), max_evaluations=max_evaluations, seed=seed, store=store)
+        watch = study.Watch()
+        result = DemoOrigin().race(list(study.OPTIMIZERS), options, not shown.quiet, watch)
         write_picture(result.plot(), picture.path, dpi=150)
-        remark(f"Wrote {file_name(store)} and {file_name(picture.path)}.")
-        finish(result, shown, page, store)
+        took = watch.comparison()
+        remark(f"Wrote {file_name(picture.path)}.")
+        try:
+            finish(result, shown, page, store)
+        finally:
+            if result.answered and not shown.quiet:
+                _say_next(took, store)
 
 
-def _introduction(n_files: int, continued: bool) -> str:
-    text = (
-        f"Which of {len(compressors.COMPRESSORS)} compressors saves most on the {n_files:,} source files of Python's "
-        "standard library? All are tried on the same files, in random order; those that are beaten leave."
-    )
-    return f"{text} A race is saved already: it continues where it stopped." if continued else text
+def _earlier(store: Path) -> RaceResult[str] | None:
+    """The race of the demo in a store; None if there is none."""
+    if not store.exists():
+        return None
+    result = bestarm.load_result(store)
+    if list(result.arms) != list(study.OPTIMIZERS):
+        raise ValueError(
+            f"{file_name(store)} holds another race, of {join_arm_names(list(result.arms[:2]))} among others: give "
+            "another folder as --output"
+        )
+    return result
+
+
+def _course(begun: RaceResult[str] | None) -> str:
+    """What the command does: begin, continue or show a race."""
+    if begun is None:
+        return "All are tried on the same problems, and those that are beaten leave."
+    if begun.answered:
+        return "This race is finished: this is its result. For another: --seed 1 --output demo1"
+    return f"This race was begun earlier: {begun.n_evaluations:,} evaluations are there already."
+
+
+def _say_next(took: str | None, store: Path) -> None:
+    """How long it took, and what one may do now."""
+    if took is not None:
+        remark(took)
+    remark(f"To see it again: bestarm show {shlex.quote(str(store))}")
+    remark("To race your own: bestarm run yourmodule:score --arms a,b,c --items items.txt")

@@ -21,7 +21,7 @@ import bestarm
 from bestarm.checks import check_bounds, check_count, check_delta, check_seed
 from bestarm.cli.app import RACES, RESEARCH, app, clear_errors
 from bestarm.cli.options import GoalOptions, TableBounds, TableOptions, interval, with_options
-from bestarm.cli.streams import PICTURE, UNDECIDED, WantedFile, remark, remarks, results, say, say_json, table_of
+from bestarm.cli.streams import PICTURE, WantedFile, remark, remarks, results, say, say_json, table_of
 from bestarm.errors import ParameterError
 from bestarm.planning import refining_plans
 from bestarm.sources.tables import by_group, check_n_columns, check_within, table_bounds, without_gaps
@@ -41,7 +41,7 @@ def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[[], 
 
 
 @app.command(
-    epilog="Exit codes: 0 there is a plan, 2 usage or bad input, 3 undecided: the pilot is too small to plan with.",
+    epilog="Exit codes: 0 there is an estimate, 2 usage or bad input.",
     rich_help_panel=RACES,
 )
 @with_options
@@ -80,8 +80,9 @@ def plan(
         if as_json:
             say_json(json.dumps(planned.to_dict(), indent=2))
         else:
-            say(str(planned), soft_wrap=True)
-    raise typer.Exit(0 if planned.large_enough else UNDECIDED)
+            estimate, _, more = str(planned).partition("\n")
+            say(estimate, "bold")
+            say(more)
 
 
 def _last_plan(plans: Iterator[bestarm.Plan]) -> bestarm.Plan:
