@@ -344,7 +344,8 @@ SAYINGS: dict[str, tuple[Callable[[int], object], list[str]]] = {
         lambda n: say(n, sys.stderr if n % 2 else sys.stdout),
         [f"evaluation {n}" for n in range(40)],
     ),
-    "several lines at once": (lambda n: sys.stdout.writelines(["one\n", "two\n"]), ["one", "two"] * 40),
+    "several lines": (lambda n: sys.stdout.writelines(["one\n", "two\n"]), ["one", "two"] * 40),
+    "several lines at once": (lambda n: sys.stdout.write("one\ntwo\n"), ["one", "two"] * 40),
     "dots": (lambda n: sys.stdout.write("."), ["." * 40]),
     "more dots than a line holds": (lambda n: sys.stdout.write("..."), ["." * 60, "." * 60]),
     "lines as long as the terminal is wide": (lambda n: sys.stdout.write(f"{'x' * 60}\n"), ["x" * 60] * 40),
@@ -380,25 +381,22 @@ def test_the_echo_of_an_interruption_is_not_left_on_the_line_of_the_answer(scree
     assert (screen.text, screen.column) == ([], 0)
 
 
-def test_what_a_forked_worker_prints_takes_the_display_away_until_its_parent_draws_again(
-    screen: Screen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def in_a_fork(n: int) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "getpid", lambda: -1)
-            sys.stdout.write(f"one {n}\ntwo {n}\n")
+def say_in_a_fork(n: int) -> None:
+    """Print what a worker of a pool prints that was forked from this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: -1)
+        sys.stdout.write(f"one {n}\ntwo {n}\n")
 
-    seen_by(screen, in_a_fork)
+
+def test_what_a_forked_worker_prints_takes_the_display_away_until_its_parent_draws_again(screen: Screen) -> None:
+    seen_by(screen, say_in_a_fork)
     assert screen.text == [f"{what} {n}" for n in range(40) for what in ("one", "two")]
 
 
-def test_standard_output_that_is_no_terminal_gets_what_is_printed_as_ever(
-    screen: Screen,
-) -> None:
+def test_standard_output_that_is_no_terminal_gets_what_is_printed_as_ever(screen: Screen) -> None:
     file = io.StringIO()
-    seen = seen_by(screen, say, file)
-    assert all(map(is_shown, seen[2:]))
-    assert file.getvalue() == "".join(f"evaluation {n}\n" for n in range(40))
+    assert all(map(is_shown, seen_by(screen, say_in_a_fork, file)[2:]))
+    assert file.getvalue() == "".join(f"one {n}\ntwo {n}\n" for n in range(40))
 
 
 def test_a_stream_that_the_user_puts_in_place_meanwhile_stays(screen: Screen) -> None:
@@ -422,18 +420,52 @@ def test_a_terminal_that_is_gone_does_not_end_a_race(screen: Screen, monkeypatch
     assert len(seen_by(screen, lambda n: None)) == 40
 
 
-def test_a_race_inside_an_evaluation_and_one_beside_it_leave_the_terminal_to_the_first(screen: Screen) -> None:
+INNER: dict[str, Any] = {"arms": [0.1, 0.9], "items": range(99), "bounds": (0, 1)}
+
+
+@pytest.mark.parametrize("thread", [False, True], ids=["inside an evaluation", "in another thread"])
+def test_another_race_leaves_the_terminal_to_the_first(thread: bool, screen: Screen) -> None:
+    below: list[str] = []
+
+    def inner(arm: float, item: int) -> float:
+        below.extend("".join(line) for line in screen.lines[screen.row + 1 :])
+        return arm
+
     def another(n: int) -> None:
         if n == 9:
-            inner: dict[str, Any] = {"arms": ["c", "d"], "items": range(9), "bounds": (0, 1)}
-            bestarm.race(lambda arm, item: 0.5, **inner)
-            beside = threading.Thread(target=lambda: bestarm.race(lambda arm, item: 0.5, **inner))
-            beside.start()
-            beside.join()
+            beside = threading.Thread(target=bestarm.race, args=(inner,), kwargs=INNER)
+            (beside.start if thread else beside.run)()
+            if thread:
+                beside.join()
 
     seen = seen_by(screen, another)
     assert all(map(is_shown, seen[2:]))
-    assert not any(" c " in line for below in seen for line in below)
+    assert any("a   leads" in line for line in below)
+    assert not any("0.9   leads" in line for line in below)
+
+
+def test_the_log_is_about_the_race_around_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "FIRST_LINE", 0.0)  # a line after each round
+    bestarm.race(lambda arm, item: bestarm.race(lambda arm, item: arm, **INNER).best - arm, **INNER)
+    written = capsys.readouterr().err
+    assert ": 0.1 leads" in written
+    assert ": 0.9 leads" not in written  # in the races inside
+
+
+def test_a_round_that_is_stored_in_parts_is_shown_in_parts(screen: Screen) -> None:
+    seen: list[str] = []
+
+    def score(arm: str, item: int) -> float:
+        if arm == "fails":
+            raise OSError("disk full")
+        seen.append("".join(screen.lines[screen.row + 1]).split(" rounds")[0])
+        return 0.9
+
+    with looking_at(screen):
+        bestarm.race(score, arms=["fails", "b"], items=range(9), bounds=(0, 1), on_error="worst", max_evaluations=6)
+    assert [line.split()[1] for line in seen] == ["1", "3", "5"]
 
 
 def test_warnings_are_lines_above_the_display(screen: Screen) -> None:
