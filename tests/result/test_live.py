@@ -417,7 +417,7 @@ def test_a_terminal_that_is_gone_does_not_end_a_race(screen: Screen, monkeypatch
         raise OSError("Input/output error")
 
     monkeypatch.setattr(screen, "write", gone)
-    assert len(seen_by(screen, lambda n: None)) == 40
+    assert len(seen_by(screen, lambda n: KERNELS.info("compiling something"))) == 40
 
 
 INNER: dict[str, Any] = {"arms": [0.1, 0.9], "items": range(99), "bounds": (0, 1)}

@@ -348,7 +348,8 @@ class Terminal(AbstractContextManager["Terminal"]):
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
-        self.print(self._stream, f"{text}\n")
+        with suppress(OSError, ValueError):
+            self.print(self._stream, f"{text}\n")
 
     def print(self, stream: TextIO, text: str) -> int:
         """Print a text of the user's program."""
