@@ -381,6 +381,17 @@ def test_the_echo_of_an_interruption_is_not_left_on_the_line_of_the_answer(scree
     assert (screen.text, screen.column) == ([], 0)
 
 
+def test_what_is_logged_is_above_the_display_too(screen: Screen) -> None:
+    logger, handler = logging.getLogger("a client of some model"), logging.StreamHandler(screen)
+    logger.addHandler(handler)
+    try:
+        seen_by(screen, lambda n: logger.warning("one %d\ntwo", n))
+        assert handler.stream is screen
+    finally:
+        logger.removeHandler(handler)
+    assert screen.text == [line for n in range(40) for line in (f"one {n}", "two")]
+
+
 def say_in_a_fork(n: int) -> None:
     """Print what a worker of a pool prints that was forked from this process."""
     with pytest.MonkeyPatch.context() as patch:

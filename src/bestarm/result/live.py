@@ -303,8 +303,8 @@ class Terminal(AbstractContextManager["Terminal"]):
     """Lines below the cursor of a terminal, which stays where it is: whatever is printed appears above them.
 
     So nothing that others print is ever overwritten: another process, a compiled library, `input`, a Ctrl-C that is
-    echoed. What is printed here through `sys.stdout` or `sys.stderr` also takes the lines away first, so that it does
-    not leave parts of them on the screen.
+    echoed. What is printed or logged here also takes the lines away first, so that it does not leave parts of them on
+    the screen.
     """
 
     def __init__(self) -> None:
@@ -323,6 +323,10 @@ class Terminal(AbstractContextManager["Terminal"]):
         sys.stderr = self._watch(sys.stderr)
         if _is_terminal(sys.stdout):  # a file or a pipe gets what is printed as ever
             sys.stdout = self._watch(sys.stdout)
+        watched = {id(above.stream): above for above in self._watched}
+        for handler in _log_handlers():  # these keep the stream that they were made with
+            if id(handler.stream) in watched:
+                handler.setStream(watched[id(handler.stream)])
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -332,6 +336,9 @@ class Terminal(AbstractContextManager["Terminal"]):
             for name in ("stdout", "stderr"):
                 if (stream := getattr(sys, name)) in self._watched:  # the user's code may have put another one there
                     setattr(sys, name, stream.stream)
+            for handler in _log_handlers():
+                if handler.stream in self._watched:
+                    handler.setStream(handler.stream.stream)
 
     def _watch(self, stream: TextIO) -> TextIO:
         self._watched.append(_Above(stream, self))
@@ -390,6 +397,13 @@ class Terminal(AbstractContextManager["Terminal"]):
         with suppress(OSError, ValueError):  # a terminal that is gone does not end a race
             self._stream.write(codes)
             self._stream.flush()
+
+
+def _log_handlers() -> list["logging.StreamHandler[Any]"]:
+    """The handlers of all loggers that write to a stream."""
+    loggers = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+    found = (handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers)
+    return [handler for handler in found if isinstance(handler, logging.StreamHandler)]
 
 
 class _Above:
