@@ -26,7 +26,8 @@ from attacks.bad_values import Hostile, nested
 from bestarm.cli import app
 from bestarm.comparisons import StudentMixture
 from bestarm.planning import PlannedRule
-from bestarm.result.live import Standing, picture
+from bestarm.result.live import Standing, one_line, picture
+from bestarm.result.outcome import FailureCount
 from bestarm.text import LONGEST_DESCRIPTION, RULES, Target, cut_short, in_ascii, join_arm_names, sanitize, short_repr
 
 CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
@@ -239,10 +240,12 @@ def pictured(folder: Path) -> str:
 
 
 def live(folder: Path) -> str:
-    page = io.StringIO()
-    for lead in (None, 0.1):
-        now = Standing(3, len(NAMES), 9, None, 1, tuple(NAMES[:5]), lead, None)
-        Console(file=page, width=200).print(picture(now))
+    page, behind = io.StringIO(), (0.0, 0.1, 0.2, 0.3, 0.4)
+    failures = tuple(FailureCount(name, worst=1) for name in NAMES[:2])
+    for names in (NAMES[:5], NAMES[-5:]):
+        now = Standing(3, len(NAMES), 9, None, 1, tuple(names), 0.1, None, behind, failures=failures)
+        Console(file=page, width=200).print(picture(now, width=200))
+        page.write(one_line(now, 10.0))
     return page.getvalue()
 
 

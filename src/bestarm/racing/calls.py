@@ -141,7 +141,8 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     store : an SQLite file in which every score is durable before it counts; if it exists, its race is continued. Or an
         object of your own that keeps races (`bestarm.racing.Store`)
     seed : for the order of a pool, or for the fresh seeds
-    progress : show who is still in while the race runs (on a terminal's standard error)
+    progress : show how the race stands while it runs: some lines in a terminal or notebook, gone at the end;
+        elsewhere a line on standard error after 10 s, and further ones after pauses that grow to five minutes
     comparison : another test, such as `bestarm.comparisons.Portfolio`; the race gives it the bounds, the number of
         items, ``delta``, ``epsilon`` and the zone
     algorithm : another algorithm, with all its settings, for research; ``delta``, ``bounds`` and the like are then its

@@ -80,7 +80,7 @@ def run_race(
     if options.groups is not None:
         evaluation = replace(evaluation, function=group_mean(evaluation))
     nested = inside_evaluation()
-    with race, display(race.standing, execution.progress) as show, interruptible() as interruption:
+    with race, display(race.standing, execution.progress and not nested) as show, interruptible() as interruption:
         race.state.around_items = interruption
         runner = _RaceRunner(race, evaluation, show, interruption)
         try:
@@ -137,6 +137,8 @@ class _RaceRunner:
             while go_on(batch):
                 done, batch = batch, []
                 self.race.record_outcomes(done)
+                if self.show is not None:
+                    self.show()
         finally:
             self.interruption.close()
             self.race.record_outcomes(batch)

@@ -10,7 +10,8 @@ from bestarm.algorithms.game import warn_of_assumption
 from bestarm.racing.state import RaceState
 from bestarm.record.settings import unit_of
 from bestarm.result.live import Standing
-from bestarm.result.outcome import RaceOutcome
+from bestarm.result.outcome import RaceOutcome, failure_counts
+from bestarm.result.population import widest_lead
 from bestarm.result.result import RaceResult
 from bestarm.result.shape import Shape, shape_warning, shapes_of
 
@@ -96,26 +97,47 @@ def warn_of(result: RaceResult[Any], game: Game) -> None:
 def standing(state: RaceState) -> Standing:
     """How a race stands now."""
     game, settings = state.game, state.settings
-    sizes, everything = settings.group_sizes, settings.everything
-    unit, order = unit_of(settings, game.guarantee), _order(game)
-    first_two = (order[0], order[1]) if len(order) > 1 else None
-    bound = None if first_two is None else game.regret_bound
-    n_items = state.n_opened if sizes is None else sum(sizes[: state.n_opened])
+    unit, order, behind = unit_of(settings, game.guarantee), *_order(game)
+    bound = game.regret_bound if len(order) > 1 else None
+    n_items = sum(map(settings.size_of, range(1, state.n_opened + 1))) if settings.group_sizes else state.n_opened
+    in_flight = sum(opened.n_missing * settings.size_of(opened.number) for opened in state.open)
     return Standing(
         n_rounds=game.n_rounds,
         n_arms=game.n_arms,
         n_evaluations=state.spent,
-        everything=None if everything is None else everything * game.n_arms,
+        everything=None if settings.everything is None else settings.everything * game.n_arms,
         saved=game.n_arms * n_items - state.spent,
         candidates=tuple(state.arms.names[arm] for arm in order),
-        lead=None if first_two is None else game.lead_seen(*first_two) * unit,
+        lead=behind[1] * unit if len(behind) > 1 else None,
         regret_bound=None if bound is None else bound * unit,
+        behind=tuple(lead * unit for lead in behind),
+        widest_lead=widest_lead(game.bounds, game.guarantee),
+        epsilon=game.guarantee.epsilon * unit,
+        criterion=game.guarantee.criterion,
+        in_flight=in_flight,
+        rounds_in_flight=len(state.open),
+        most_rounds_in_flight=settings.rounds_in_flight,
+        max_evaluations=settings.max_evaluations,
+        most_left=_most_left(state, n_items, in_flight),
+        failures=failure_counts(state.arms.names, state.record, state.disqualified),
     )
 
 
-def _order(game: Game) -> list[int]:
-    """The candidates, the leader first, then those that are closest to it."""
+def _order(game: Game) -> tuple[list[int], list[float]]:
+    """The candidates, the leader first, then those that are closest to it; and how far each is behind."""
     if game.n_rounds == 0:
-        return []
+        return [], []
     best = game.best
-    return [best, *sorted(set(game.candidates) - {best}, key=lambda arm: game.lead_seen(best, arm))]
+    behind = {arm: game.lead_seen(best, arm) for arm in game.candidates if arm != best}
+    order = [best, *sorted(behind, key=behind.__getitem__)]
+    return order, [0.0, *sorted(behind.values())]
+
+
+def _most_left(state: RaceState, n_items: int, in_flight: int) -> int | None:
+    """How many evaluations can still come back; None where neither a budget nor the items are an end to them."""
+    settings, game = state.settings, state.game
+    budget, items = settings.max_evaluations, settings.everything
+    n_asked = len(state.open[-1].arms) if state.open and game.shrinks else game.n_arms
+    ends = [] if budget is None else [budget - state.spent]
+    ends += [] if items is None else [(items - n_items) * n_asked]
+    return in_flight + min(ends) if ends else None
