@@ -38,10 +38,16 @@ def race_noisy(race: Race, calls: list[tuple[str, int]] | None = None, **more: A
 
 
 BETTING, STUDENT = LeaderBetting(bounds=(0, 1), pool=3000), StudentMixture(min_rounds=10)
+ITEMS = {"target": "items"}
 LOWER = {"bounds": None, "lower_is_better": True, "epsilon": 0.01}
 CASES: dict[str, tuple[dict[str, Any], PairwiseBAI, Callable[[Table], Table]]] = {
-    "bounded": ({}, PairwiseBAI(0.05, comparison=BETTING), lambda scores: scores),
-    "bounded, lower": ({"lower_is_better": True, "delta": 0.1}, PairwiseBAI(0.1, comparison=BETTING), lambda s: 1 - s),
+    "bounded": (ITEMS, PairwiseBAI(0.05, comparison=BETTING), lambda scores: scores),
+    "bounded, lower": (
+        ITEMS | {"lower_is_better": True, "delta": 0.1},
+        PairwiseBAI(0.1, comparison=BETTING),
+        lambda scores: 1 - scores,
+    ),
+    "like these": ({}, PairwiseBAI(0.05, comparison=LeaderBetting(bounds=(0, 1))), lambda scores: scores),
     "student": ({"bounds": None}, PairwiseBAI(0.05, comparison=STUDENT), lambda scores: scores),
     "student, lower": (LOWER, PairwiseBAI(0.05, comparison=STUDENT, epsilon=0.01), lambda scores: -scores),
     "stopped": ({"bounds": None, "max_evaluations": 70}, PairwiseBAI(0.05, comparison=STUDENT), lambda scores: scores),
@@ -104,7 +110,7 @@ def test_an_algorithm_without_statistics_of_differences_knows_no_intervals(race:
     assert (result.leader, result.reason, result.intervals) == ("high", "budget", None)
     assert result.lead("high", "low") == pytest.approx((0.7, math.nan, math.nan), nan_ok=True)
     assert math.isnan(result.regret_bound)
-    assert np.isnan(result.lead_history.low).all()
+    assert result.evidence_history is None
 
 
 def test_a_race_that_ends_before_its_first_round_knows_nobody(race: Race) -> None:
@@ -114,7 +120,7 @@ def test_a_race_that_ends_before_its_first_round_knows_nobody(race: Race) -> Non
     assert np.isnan(result.means).all()
     assert result.scores.shape == (0, 3)
     assert json.loads(result.to_json())["regret_bound"] is None
-    assert len(result.plot().axes) == 2
+    assert result.plot().axes == []
 
 
 def test_a_race_that_a_disqualification_ends_bounds_the_regret_of_its_best(race: Race) -> None:
@@ -134,7 +140,7 @@ def test_an_arm_that_was_beaten_and_failed_later_was_beaten(race: Race) -> None:
     assert out.round < 40
     assert (record.status, record.left_in_round, record.beaten_by) == ("out", out.round, out.by)
     assert "evaluate('low', 40) returned nan" in record.failure
-    assert f"out in round {out.round}, beaten by {out.by}" in str(result)
+    assert f"low left in round {out.round}, beaten by {out.by}." in result.explain()
 
 
 @pytest.mark.parametrize("bounds", [(1.0, 2.0), (-3.0, -2.0)])
@@ -201,8 +207,9 @@ Solver = make_dataclass("Solver", ["level"])
 def test_arms_that_are_no_strings_go_by_their_names_in_all_forms(race: Race, arms: list[Any], names: list[str]) -> None:
     result = race(lambda arm, item: 0.9 if arm == arms[1] else 0.2, arms)
     assert result.best is arms[1]
-    assert result.verdict.startswith(f"{names[1]} is the best ")
-    assert f"beaten by {names[1]}" in str(result)
+    assert result.verdict.startswith(f"BEST: {names[1]}  ")
+    assert f"beaten by {names[1]}" in result.explain()
+    assert [line.split("  ")[0] for line in result.table().splitlines()[1:]] == [f" {name}" for name in names[::-1]]
     assert result.to_frame()["status"].tolist() == ["best", "out"]
     plain = json.loads(result.to_json())
     assert [str(record["arm"]) for record in plain["arms"]] == names[::-1]
@@ -213,8 +220,8 @@ def test_arms_that_are_no_strings_go_by_their_names_in_all_forms(race: Race, arm
 
 
 def everything(result: Any) -> list[Any]:
-    lead, bounds = result.lead_history, result.intervals
-    arrays = (result.scores, result.means, result.counts, bounds.low, bounds.high, lead.lead, lead.low, lead.high)
+    history, bounds = result.evidence_history, result.intervals
+    arrays = (result.scores, result.means, result.counts, bounds.low, bounds.high, history.rounds, history.shares)
     return [result.to_json(), str(result), result.outcome.failures, repr([array.tolist() for array in arrays])]
 
 
@@ -243,7 +250,8 @@ ENDS: dict[str, dict[str, Any]] = {
     "undecided": {"max_evaluations": 30},
     "interrupted": {"fails": {"high": 13}, "error": KeyboardInterrupt()},
     "disqualified": {"fails": {"high": 12}, "on_error": "disqualify"},
-    "of the population": {"target": "population", "bounds": None, "max_evaluations": 30},
+    "of the population": {"bounds": None, "max_evaluations": 30},
+    "of the items": {"target": "items"},
 }
 
 
@@ -252,7 +260,7 @@ ENDS: dict[str, dict[str, Any]] = {
 def test_a_result_keeps_the_game_of_its_race(
     race: Race, case: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Printed, it plays one game more, for the other target; the picture of the lead takes another one."""
+    """Printed, it plays no game; explained, one more for the other target; the picture takes another one."""
     result = race(**ENDS[case], store=tmp_path / "race.sqlite")
     if kind == "loaded":
         result = bestarm.load_result(tmp_path / "race.sqlite")
@@ -264,8 +272,10 @@ def test_a_result_keeps_the_game_of_its_race(
 
     monkeypatch.setattr(Game, "__init__", counted)
     other_target = 1 if result.target == "items" else 0
+    str(result)
+    assert len(begun) == 0
     for _ in range(2):
-        str(result)
+        result.explain()
         assert len(begun) == other_target
     result.lead("high", "mid")
     result.to_json()

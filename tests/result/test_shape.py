@@ -221,7 +221,8 @@ def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, page_text: Callable
     (text,) = result.warnings
     assert text == shape_warning(result.shapes)
     assert [str(one.message) for one in caught][-1] == text
-    assert f"Warning: {text}." in result.verdict
+    assert f"Warning: {text}." in " ".join(str(result).split())
+    assert f"{text}." in result.explain()
     assert f"Warning: {text}.".replace("'", "&#39;") in page_text(result)
     plain = json.loads(result.to_json())
     assert plain["warnings"] == [text]

@@ -385,9 +385,10 @@ def _outage(result: "RaceResult[Any]") -> list[str]:
     """What follows from a round in which no candidate could be evaluated."""
     if result.outage is None:
         return []
+    failed = f"no candidate could be evaluated in round {result.outage.round:,} ({short(result.outage.failure)})"
     return [
-        "Nobody was disqualified for that: the round is evaluated again when the race is continued. If no arm can ever "
-        "be evaluated on its item, begin another race with on_error='worst', or without the item."
+        f"{failed}. Nobody was disqualified for that: the round is evaluated again when the race is continued. If no "
+        "arm can ever be evaluated on its item, begin another race with on_error='worst', or without the item."
     ]
 
 

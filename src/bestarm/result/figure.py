@@ -5,6 +5,7 @@ Imported only where a picture is wanted: Matplotlib takes a while to load.
 
 import io
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -13,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from bestarm.result.history import EvidenceHistory
+from bestarm.result.history import EvidenceHistory, pictures_of
 from bestarm.result.numbers import lead_format
 from bestarm.result.outcome import ArmRecord
 from bestarm.text import distinct_names, with_noun
@@ -28,6 +29,7 @@ LOWEST = 0.1  # evidence below it is drawn there: it says that an arm is good
 EARLY = 0.15  # of all rounds: if the first arm left sooner, rounds are on a logarithmic axis
 MOST_DOTS = 30  # arms in the picture of differences
 LETTERS_PER_INCH = 2.7  # of a name beside a picture
+APART = 15.0  # points between slanted names, so that they can be read
 
 
 class Picture(Figure):
@@ -41,13 +43,14 @@ class Picture(Figure):
 
 def race_figure(result: "RaceResult[Any]", width: float = 9.0) -> Picture:
     """The evidence against each arm; where the race is undecided or the table complete, also the differences."""
-    history = result.evidence_history
-    dots = history is None or not result.answered or result.complete
+    evidence, dots = pictures_of(result)
     n_dots = min(len(result.arms), MOST_DOTS)
-    heights = [4.4] * (history is not None) + [0.9 + 0.24 * n_dots] * dots
-    figure = Picture(figsize=(width, sum(heights)), layout="constrained", facecolor=PAPER)
+    heights = [4.4] * evidence + [0.9 + 0.24 * n_dots] * dots
+    figure = Picture(figsize=(width, sum(heights) or 1.0), layout="constrained", facecolor=PAPER)
+    if not heights:
+        return figure
     panels = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
-    if history is not None:
+    if evidence and (history := result.evidence_history) is not None:
         draw_evidence(panels[0], result, history, width)
     if dots:
         draw_differences(panels[-1], result, width)
@@ -66,7 +69,8 @@ def draw_evidence(panel: Axes, result: "RaceResult[Any]", history: EvidenceHisto
         if not known.any():
             continue
         first = arm == result.outcome.leader
-        colour, wide = coloured.get(arm, GREY), 2.4 if first else 1.5 if arm in coloured else 0.8
+        other = SOFT if arm in result.outcome.candidates else GREY
+        colour, wide = coloured.get(arm, other), 2.4 if first else 1.5 if arm in coloured else 0.8
         panel.plot(history.rounds[known], curve[known], color=colour, linewidth=wide, zorder=2 + wide)
         if curve[known][-1] >= out_at:
             panel.plot(history.rounds[known][-1], out_at, "o", markersize=4, color=colour, zorder=5)
@@ -106,15 +110,14 @@ def _name_curves(
         if known.size:
             place = float(history.rounds[known[-1]]), float(evidence[known[-1], arm])
             (left if history.shares[known[-1], arm] >= 1.0 else right).append((*place, arm))
-    room = -math.inf
+    room, point = -math.inf, panel.figure.dpi / 72.0
     for x, y, arm in sorted(left):
-        at = float(panel.transData.transform((x, y))[0]) * width / 9.0
-        if at - room >= 12.0:  # points between names, so that they can be read
-            panel.annotate(
-                names[arm], (x, y), xytext=(0, 5), textcoords="offset points", rotation=35, ha="left", va="bottom",
-                fontsize=8, color=coloured[arm], parse_math=False, annotation_clip=False,
-            )  # fmt: skip
-            room = at
+        at = float(panel.transData.transform((x, y))[0]) / point
+        room = max(at, room + APART)
+        panel.annotate(
+            names[arm], (x, y), xytext=(room - at, 5), textcoords="offset points", rotation=35, ha="left", va="bottom",
+            fontsize=8, color=coloured[arm], parse_math=False, annotation_clip=False,
+        )  # fmt: skip
     lowest = math.inf
     for _, y, arm in sorted(right, key=lambda end: -end[1]):
         height = min(math.log10(y / LOWEST) / math.log10(1.0 / result.delta / LOWEST), lowest - 0.055)
@@ -159,11 +162,12 @@ def draw_differences(panel: Axes, result: "RaceResult[Any]", width: float) -> No
     panel.set_ylim(len(records) - 0.4, -0.6)
     panel.invert_xaxis()
     more = len(result.arms) - len(records)
-    unit = f", {form.unit}" if form.unit else ""
+    unit = f", {form.heading}" if form.heading else ""
     panel.set_xlabel(
         f"behind the leader{unit} (± 1 standard error)"
         + (f"; {with_noun(more, 'more arm')} not shown" if more else ""),
         color=SOFT,
+        parse_math=False,
     )
     _soften(panel)
     panel.spines["left"].set_visible(False)
@@ -193,7 +197,12 @@ def svg(result: "RaceResult[Any]", width: float) -> str:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"bestarm {width}"}):
         race_figure(result, width).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
-    drawing = text[text.index("<svg") :]
+    return re.sub("<[^<>]*>", _of_page, text[text.index("<svg") :])
+
+
+def _of_page(tag: re.Match[str]) -> str:
+    """A tag of a picture as a page wants it; texts in between stay as they are."""
+    said = "<g>" if tag[0].startswith("<g id=") else tag[0]  # of two pictures on a page these would be the same
     for colour, name in ((INK, "ink"), (SOFT, "soft"), (GREY, "out")):
-        drawing = drawing.replace(colour, f"var(--{name})")
-    return drawing
+        said = said.replace(colour, f"var(--{name})")
+    return said

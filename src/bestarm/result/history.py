@@ -26,6 +26,16 @@ class EvidenceHistory:
     shares: Array
 
 
+def pictures_of(result: "RaceResult[Any]") -> tuple[bool, bool]:
+    """Whether there is something to draw: of the evidence, and of the differences to the leader.
+
+    Where all scores that an answer is about are known, nobody is out by evidence. Differences add nothing to a race
+    that is decided.
+    """
+    evidence = not result.exact and result.evidence_history is not None
+    return evidence, result.n_rounds > 0 and not (evidence and result.answered and not result.complete)
+
+
 def evidence_history(result: "RaceResult[Any]") -> EvidenceHistory | None:
     """Play the race again and look at the evidence on the way; None where its algorithm has none."""
     game, n_arms = result.new_game(), len(result.arms)
@@ -33,10 +43,9 @@ def evidence_history(result: "RaceResult[Any]") -> EvidenceHistory | None:
     if last == 0 or game.evidence() is None:
         return None
     n_points = max(2, min(POINTS, CELLS // n_arms))
-    exits = [out.round for out in result.outcome.eliminations]
-    rounds = np.unique(np.concatenate([np.rint(np.geomspace(1, last, n_points)).astype(np.int64), exits])).astype(
-        np.int64
-    )
+    exits = [out.round for out in result.game.eliminations]
+    some = np.rint(np.geomspace(1, last, n_points)).astype(np.int64)
+    rounds = np.unique(np.concatenate([some, np.array(exits, dtype=np.int64)]))
     shares = np.full((rounds.size, n_arms), np.nan)
     present = np.ones(n_arms, dtype=np.bool_)
     for k, t in enumerate(rounds[rounds <= last].tolist()):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.result.explanation import explained, failure_sentences
+from bestarm.result.history import pictures_of
 from bestarm.result.table import SHOWN, settings_in_words, table_columns, verdict_lines
-from bestarm.result.verdict import next_step, small_print, warning_lines
+from bestarm.result.verdict import next_step, small_print, warning_lines, why_none
 from bestarm.text import distinct_names, name_of, sanitize
 from bestarm.version import __version__
 
@@ -64,14 +65,23 @@ def _harmless(value: Any) -> Any:
 
 def _first_look(result: "RaceResult[Any]") -> dict[str, Any]:
     """What a page and a notebook begin with."""
-    records = result.records if result.n_rounds else ()
+    records = result.records if why_none(result) is None else ()
     return {
         "verdict": verdict_lines(result),
         "tables": [_table(result, *part) for part in ((0, SHOWN), (SHOWN, len(records))) if part[0] < len(records)],
         "remarks": [*warning_lines(result), *failure_sentences(result), *filter(None, [next_step(result)])],
         "small": small_print(result),
-        "pictures": _pictures(result) if records and result.leader is not None else {},
+        "pictures": _pictures(result) if records else {},
+        "caption": _caption(result),
     }
+
+
+def _caption(result: "RaceResult[Any]") -> str:
+    """What the picture shows."""
+    unit, (evidence, dots) = "item" if result.settings.group_sizes is None else "group", pictures_of(result)
+    curves = f"Evidence that an arm is not the best, {unit} by {unit}: an arm is out where its curve reaches the line."
+    leads = "How far arms are behind the leader on the items that both share, with one standard error."
+    return " ".join([*[curves] * evidence, *[leads] * dots])
 
 
 def _table(result: "RaceResult[Any]", first: int, last: int) -> dict[str, Any]:

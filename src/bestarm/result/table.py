@@ -1,12 +1,12 @@
 """A result as a table of text and as JSON, and its settings in words."""
 
 import json
-import textwrap
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from bestarm.record.settings import FORMAT, jsonable
 from bestarm.result.explanation import failure_sentences
@@ -48,7 +48,7 @@ class Column:
 def table_columns(result: "RaceResult[Any]", first: int, last: int) -> list[Column]:
     """The columns for some of the arms in their order; a complete table has ranks and duels, others items and leads."""
     scores, leads, records = score_format(result), lead_format(result), result.records[first:last]
-    means = Column(_with_unit("mean", scores.unit), [scores.number(record.mean) for record in records])
+    means = Column(_with_unit("mean", scores.heading), [scores.number(record.mean) for record in records])
     names = Column("arm", [name_of(record.arm) for record in records], right=False)
     known = result.exact and len(result.candidates) == 1  # the ranks say it all
     status = Column("", ["" if known else STATUS.get(record.status, record.status) for record in records], right=False)
@@ -60,7 +60,7 @@ def table_columns(result: "RaceResult[Any]", first: int, last: int) -> list[Colu
     items = Column("items", [f"{record.n_items:,}" for record in records])
     behind = ["" if record.arm == result.leader else leads.number(record.behind) for record in records]
     heading = "behind" if result.guarantee.criterion == "mean" else "lost − won"
-    return [names, means, items, Column(_with_unit(heading, leads.unit), behind), status]
+    return [names, means, items, Column(_with_unit(heading, leads.heading), behind), status]
 
 
 def _with_unit(heading: str, unit: str) -> str:
@@ -78,18 +78,36 @@ def table_lines(result: "RaceResult[Any]", every: bool = False) -> list[str]:
     if len(shown) < len(records):
         lines.append(_rest(records[len(shown) :]))
     if not result.complete and len({record.n_items for record in shown}) > 1:
-        lines.append(f" ({columns[-2].heading}: on the items that an arm shares with {name_of(result.leader)})")
+        note = f" ({columns[-2].heading}: on the items that an arm shares with {{}})"
+        lines.append(note.format(_fitted(name_of(result.leader), max(WIDTH - cell_len(note), SHORTEST_NAME))))
     return lines
 
 
 def _narrowed(column: Column, width: int) -> Column:
-    return Column(column.heading, [shortened(cell, width) for cell in column.cells], column.right)
+    return Column(column.heading, [_fitted(cell, width) for cell in column.cells], column.right)
+
+
+def _fitted(name: str, width: int) -> str:
+    """A name in at most so many columns of a terminal, of which some letters take two."""
+    return next((said for longest in range(width, 1, -1) if cell_len(said := shortened(name, longest)) <= width), "…")
+
+
+def wrapped(line: str, indent: str = "") -> str:
+    """A line broken between words so that no part is wider than the text form, the later ones indented."""
+    lines: list[str] = []
+    for word in re.findall(r"\s*\S+", line):
+        if lines and cell_len(lines[-1] + word) <= WIDTH:
+            lines[-1] += word
+            continue
+        first, *rest = chop_cells(word.strip(), WIDTH - cell_len(indent))
+        lines += [f"{indent if lines else ''}{first}", *(f"{indent}{part}" for part in rest)]
+    return "\n".join(lines)
 
 
 def _rest(records: Sequence[ArmRecord[Any]]) -> str:
     """What is said in place of the arms that a short table leaves out."""
     standing = sum(record.status in ("candidate", "tied") for record in records)
-    said = [f"{standing:,} more may be the best"] if standing else []
+    said = [f"{standing:,} more {'tie' if records[0].status == 'tied' else 'may be the best'}"] if standing else []
     if len(records) > standing:
         said.append(f"{len(records) - standing:,} {'' if standing else 'more '}out")
     return f" … {', '.join(said)} (all: --all or result.table())"
@@ -97,12 +115,12 @@ def _rest(records: Sequence[ArmRecord[Any]]) -> str:
 
 def text_form(result: "RaceResult[Any]", every: bool = False) -> str:
     """The verdict, the table, what weakens or follows from it, and the small print; no colours, at most 80 columns."""
-    first = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in verdict_lines(result))
+    first = "\n".join(wrapped(line, "  ") for line in verdict_lines(result))
     table = "\n".join(table_lines(result, every)) if why_none(result) is None else ""
     spent, *rests = small_print(result)
     more = f"{spent} More: result.explain() or --explain."
     last = [*warning_lines(result), *failure_sentences(result), next_step(result), more, *rests]
-    said = "\n".join(textwrap.fill(line, WIDTH) for line in last if line)
+    said = "\n".join(wrapped(line) for line in last if line)
     return "\n\n".join(part for part in (first, table, said) if part)
 
 

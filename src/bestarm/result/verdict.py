@@ -22,6 +22,14 @@ ENDED = {
     Reason.OUTAGE: "the race was stopped by failures",
 }
 
+SO_FAR = {
+    Reason.BUDGET: "budget spent",
+    Reason.RAN_OUT_OF_ITEMS: "no items left",
+    Reason.INTERRUPTED: "interrupted",
+    Reason.RUNNING: "so far",
+    Reason.OUTAGE: "stopped by failures",
+}
+
 
 def headline(result: "RaceResult[Any]") -> str:
     """The answer on one line: who, how sure, of what."""
@@ -105,17 +113,22 @@ def _closest(result: "RaceResult[Any]") -> str:
     if not rivals:
         return ""
     form, wins = lead_format(result), result.guarantee.criterion == "wins"
-    said = [f"{name_of(rivals[0].arm)} {_gap(form.amount(rivals[0].behind), wins)}"]
+    rivals.sort(key=lambda rival: rival.behind)
     named = NAMED if len(rivals) <= NAMED else NAMED - 1
-    said += [f"{name_of(rival.arm)} {form.amount(rival.behind)}" for rival in rivals[1:named]]
+    first, *others = rivals[:named]
+    said = [f"{name_of(first.arm)} {_gap(form.amount(first.behind), wins)}"]
+    for rival in others:
+        amount = form.amount(rival.behind)
+        said.append(f"{name_of(rival.arm)} {amount if first.behind >= 0.0 else _gap(amount, wins)}")
     if len(rivals) > named:
-        least = form.at_least(min(rival.behind for rival in rivals[named:]))
-        said.append(f"the other {len(rivals) - named:,} at least {least}")
+        said.append(f"the other {len(rivals) - named:,} at least {form.at_least(rivals[named].behind)}")
     return f"{', '.join(said)}."
 
 
 def _gap(amount: str, wins: bool) -> str:
     """How far an arm is behind the leader, as it follows the name of the arm."""
+    if wins and amount.startswith("-"):
+        return f"wins against it on {amount[1:]} more items than it loses"
     if wins:
         return f"loses to it on {amount} more items than it wins"
     return f"is {amount[1:]} ahead on the items that both share" if amount.startswith("-") else f"is {amount} behind"
@@ -149,7 +162,7 @@ def _after(result: "RaceResult[Any]") -> str:
         return ""
     if result.reason is Reason.RAN_OUT_OF_ITEMS and n_items is not None:
         return f"after all {n_items:,} items "
-    return f"{ENDED[result.reason]}: " if result.reason in ENDED else ""
+    return f"{SO_FAR[result.reason]}: " if result.reason in SO_FAR else ""
 
 
 def next_step(result: "RaceResult[Any]") -> str | None:
@@ -184,11 +197,11 @@ def cost(result: "RaceResult[Any]") -> str:
     spent = result.n_evaluations
     if result.complete:  # all is there: how much of it was needed
         share = spent / (result.settings.everything or spent) / len(result.arms)
-        return f"A race needs {share:.0%} of these scores (--live)."
+        return f"A race needs {max(0.01, share):.0%} of these scores (--live)."
     if result.saved is None:
         return f"{with_noun(spent, 'evaluation')} in {with_noun(result.n_rounds, 'round')}."
     everything = (result.settings.everything or 0) * len(result.arms)
-    return f"{spent:,} of {with_noun(everything, 'evaluation')} ({result.saved:.0%} saved)."
+    return f"{spent:,} of {with_noun(everything, 'evaluation')} ({min(result.saved, 0.99):.0%} saved)."
 
 
 def conditions(result: "RaceResult[Any]") -> list[str]:
