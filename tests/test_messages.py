@@ -69,8 +69,11 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
     (lambda: race_commands(["a", "b"], timeout=1e7), "timeout must be at most 1,000,000 seconds, got 10000000.0"),
     # arms
     (lambda: run(arms="ab"), "arms must be a sequence, or a mapping of names to what evaluate is given, got 'ab'"),
+    (lambda: run(arms=5), "arms must be a sequence, or a mapping of names to what evaluate is given, got 5"),
+    (lambda: run(arms=[1, "1"]), "arms must have different names, but '1' appears more than once"),
     (lambda: run(arms=["a", "a"]), "arms must have different names, but 'a' appears more than once"),
     (lambda: run(arms=["a"]), "there must be at least two arms to compare, got 1"),
+    (lambda: race_table(GOOD, arms=[None, "b"]), "every arm must have a name, but arm 0 is None"),  # type: ignore[list-item]
     (lambda: run(arms=["a", ""]), "every arm must have a name, but arm 1 is ''"),
     (lambda: run(arms=["a", lambda item: 0]), f"arm 1 has no name of its own (<lambda>): {MAPPING}"),
     (lambda: run(arms=["a", {"b"}]), f"arm 1 is a set, whose text changes from run to run: {MAPPING}"),

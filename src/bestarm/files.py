@@ -1,10 +1,9 @@
-"""Text files: read in pieces, and written whole or not at all."""
+"""Text files: read, and written whole or not at all."""
 
 import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,9 +20,6 @@ def check_size(rows: int, columns: int, parts: int, what: str) -> None:
             f"{rows:,} rows and {columns:,} columns from {parts:,} {what} are too many: a table may have "
             f"{MOST_CELLS:,} cells, or {PER_PART} for each of the {what} if that is more"
         )
-
-
-BLOCK = 2**20  # bytes that are read at a time
 
 
 def check_is_file(path: Path) -> None:
@@ -52,22 +48,15 @@ def read_text_file(path: Path, most: int | None = None) -> str:
 
 def read_text(file: BinaryIO, name: str, most: int | None = None) -> str:
     """The text of what is open; ``name`` is what messages call it."""
-    content = b"".join(_blocks(file, name, most))
+    content = file.read() if most is None else file.read(most + 1)
+    if b"\0" in content:
+        raise ValueError(f"{name} must be a text file in UTF-8: it holds NUL bytes, as UTF-16 and binary files do")
+    if most is not None and len(content) > most:
+        raise ValueError(f"{name} must hold at most {most:,} bytes")
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} must be a text file in UTF-8: {error}") from error
-
-
-def _blocks(file: BinaryIO, name: str, most: int | None) -> Iterator[bytes]:
-    size = 0
-    while block := file.read(BLOCK):
-        size += len(block)
-        if b"\0" in block:
-            raise ValueError(f"{name} must be a text file in UTF-8: it holds NUL bytes, as UTF-16 and binary files do")
-        if most is not None and size > most:
-            raise ValueError(f"{name} must hold at most {most:,} bytes")
-        yield block
 
 
 def lines_of(text: str) -> list[str]:

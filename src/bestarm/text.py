@@ -1,6 +1,7 @@
 """Text: the user's objects by name, and whatever comes from outside made safe to show."""
 
 import hashlib
+import json
 import os
 import re
 import unicodedata
@@ -31,7 +32,6 @@ RULES: dict[Target, _Rule] = {
 UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159"
 JOINERS = "\u200c\u200d"  # which emoji and scripts such as Persian need; behind a Latin letter they only hide
 UNUSUAL = re.compile(r"[^\x20-\x7e]")
-SHORT_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r"}
 LINE_ENDS = re.compile(r"\s*\n\s*")  # of an array as code, with the blanks that align its rows
 LONGEST_DESCRIPTION = 80
 FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what a spreadsheet computes
@@ -121,16 +121,12 @@ def _is_seen(found: re.Match[str]) -> bool:
 
 
 def _escape(letter: str) -> str:
-    number = ord(letter)
-    if number < 0x100:
-        return SHORT_ESCAPES.get(letter, f"\\x{number:02x}")
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return letter.encode("unicode_escape").decode()
 
 
 def _in_json(found: re.Match[str]) -> str:
     """A character inside a string of JSON."""
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
+    return json.dumps(found[0])[1:-1]
 
 
 def in_ascii(document: str) -> str:
@@ -176,6 +172,11 @@ def join_words(parts: Sequence[str], last: str = "and") -> str:
 def with_noun(n: int, what: str) -> str:
     """A number with its noun: "1 round", "2,000 rounds"."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def one_line(error: object) -> str:
+    """What went wrong, in one line: it may quote a file at length."""
+    return cut_short(" ".join(str(error).split()), LONGEST_LIST)
 
 
 def short(text: str) -> str:

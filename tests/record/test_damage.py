@@ -104,11 +104,27 @@ def test_another_version_of_the_schema_is_refused(version: int, store: RaceFile)
         "DROP TABLE rounds",
         "DROP TABLE scores",
         "DROP TABLE eliminations",
+        "UPDATE rounds SET asked = 'three' WHERE round = 4",
+        "UPDATE rounds SET asked = 2.5 WHERE round = 4",
+        "UPDATE rounds SET asked = -1 WHERE round = 4",
+        "UPDATE rounds SET asked = 4 WHERE round = 17",
+        "UPDATE rounds SET asked = 9000000000000000000 WHERE round = 17",
+        "UPDATE scores SET score = 'much' WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET score = x'00' WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET failure = x'00' WHERE round = 4 AND arm = 1",
+        "UPDATE scores SET arm = 3 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET arm = 'c' WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET arm = 9000000000 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET arm = -1 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET round = 900 WHERE round = 4 AND arm = 2",
+        "UPDATE scores SET round = 'last' WHERE round = 12 AND arm = 2",
+        "UPDATE rounds SET round = 100000000 WHERE round = 17",
+        "UPDATE rounds SET round = 9000000000000000000 WHERE round = 17",
     ],
 )
 def test_rows_that_are_missing_or_make_no_sense_are_reported_and_the_file_is_left(change: str, store: RaceFile) -> None:
     store.execute(change)
-    store.assert_refused()
+    store.assert_refused("damaged")
 
 
 def test_an_empty_file_is_a_new_race(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from bestarm.record.record import Failure, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
-from bestarm.record.store import Store, StoredRace, check_cost, one_line
+from bestarm.record.store import Store, StoredRace, check_cost
 from bestarm.result.outcome import RaceOutcome
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import LONGEST_TEXT, Groups, Items, RaceArms, digest, race_arms, shuffled
@@ -50,7 +50,7 @@ from bestarm.sources.tables import (
     table_bounds,
     without_gaps,
 )
-from bestarm.text import file_name
+from bestarm.text import file_name, one_line
 
 SAME = 1e-12  # of their size: means that differ by less are equal up to rounding
 ENDED_STREAM = (Reason.RAN_OUT_OF_ITEMS, "items exhausted")  # the second in files of earlier versions

@@ -15,7 +15,7 @@ from bestarm.errors import BestarmError, EvaluationError, OutOfBoundsError, Para
 from bestarm.racing.interruption import asked_to_end, evaluating, reraise_exit
 from bestarm.record.record import Failure, ScoreWithNote
 from bestarm.sources.items import item_text
-from bestarm.sources.programs import PlainError, ScoredError
+from bestarm.sources.programs import CommandError, TimedOutError
 from bestarm.text import is_hashable, label_text, quoted, safe_str, sanitize, short, short_repr, with_noun
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
@@ -277,7 +277,7 @@ def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any)
     if isinstance(error, EvaluationError):  # of one item of a group
         return error
     failure = failed_call(name, item, error)
-    if not isinstance(error, ScoredError):
+    if not isinstance(error, TimedOutError):
         return failure
     score = score_or_failure(error.score, bounds, name, item)
     return ScoreWithNote(score, Failure(str(failure), counted="time-out")) if isinstance(score, float) else score
@@ -285,7 +285,7 @@ def outcome_of_error(error: BaseException, bounds: Bounds, name: str, item: Any)
 
 def failed_call(name: str, item: Any, error: BaseException) -> EvaluationError:
     """What went wrong, with the arm, the item and the exception."""
-    if isinstance(error, PlainError):
+    if isinstance(error, CommandError):
         text = f"{quoted(name)} failed on {item_in_message(item)}: {error}"
     else:
         text = f"{call_text(name, item)} failed: {type(error).__name__}: {safe_str(error)}"

@@ -21,12 +21,12 @@ from bestarm.racing.summary import standing, summarise
 from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreRow, ScoreWithNote, encode_failure
 from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue
 from bestarm.record.sqlite import open_store
-from bestarm.record.store import Store, StoredRace, check_stored, one_line
+from bestarm.record.store import Store, StoredRace, check_stored
 from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import digest, items_in_order, race_arms, seeds_in_progression
 from bestarm.sources.programs import changed_measure
-from bestarm.text import first_ten_names, is_hashable, short, short_repr, with_noun
+from bestarm.text import first_ten_names, is_hashable, one_line, short, short_repr, with_noun
 from bestarm.values import equal_values, hash_of_values
 
 

@@ -5,7 +5,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -23,7 +23,6 @@ RETRIED, COUNTED = r"retried (\d+) times?", r"counted as (worst|time-out)"
 PREFIX = re.compile(f"(?:{RETRIED}, {COUNTED}|{RETRIED}|{COUNTED}): ")
 UNKNOWN = "it failed"  # the reason where a store holds neither a score nor a text
 CELLS_OF_BLOCK = 2**22  # of a table that is made at a time
-ROUNDS_AT_A_TIME = 2**16  # that are compared with each other
 ROWS_AT_A_TIME = 2**14  # that are read from a store
 
 
@@ -390,16 +389,8 @@ class Record:
 
     def changes(self) -> list[int]:
         """The rounds whose arms are others than those of the round before."""
-        ends, arms = np.frombuffer(self._ends, dtype=np.int64), np.frombuffer(self._arms, dtype=np.intc)
-        found: list[int] = []
-        for begun in range(1, self.n_rounds, ROUNDS_AT_A_TIME):
-            widths = np.diff(ends[begun - 1 : begun + ROUNDS_AT_A_TIME + 1])  # and of the round before
-            before, widths = widths[:-1], widths[1:]
-            rows = np.arange(ends[begun], ends[begun + widths.size])
-            others = arms[rows] != arms[rows - np.repeat(before, widths)]
-            differ = np.bincount(np.repeat(np.arange(widths.size), widths), weights=others, minlength=widths.size)
-            found += (begun + 1 + np.flatnonzero((widths != before) | (differ > 0))).tolist()
-        return found
+        arms = map(self.arms, range(1, self.n_rounds + 1))
+        return [number for number, (before, now) in enumerate(pairwise(arms), start=2) if before != now]
 
     def counts(self, last: int, n_arms: int) -> NDArray[np.int64]:
         """How many scores or failures each arm has in the rounds up to the last."""

@@ -9,9 +9,8 @@ from bestarm.algorithms import Algorithm, Elimination
 from bestarm.errors import StoreError
 from bestarm.record.record import Record, RoundRow, ScoreRow
 from bestarm.record.settings import FORMAT, check_plain, migrate
-from bestarm.text import short_repr
+from bestarm.text import one_line, short_repr
 
-LONGEST_REASON = 300  # characters
 MOST_TERMS = 100  # bets or precisions of a comparison: a round takes time for each
 MOST_MEMORY = 2**30  # bytes of the state of a game
 NUMBERS_OF_AN_ARM = 100  # at most so many are kept for an arm, not counting pairs and the rewards of first rounds
@@ -80,12 +79,6 @@ def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
 def damage_error(where: object, what: str) -> StoreError:
     """The error of a store that holds what no race has written there."""
     return StoreError(f"the race in {where} is damaged ({one_line(what)}): the file was not changed")
-
-
-def one_line(error: object) -> str:
-    """What is wrong with a file, in one line: it may quote the file at length."""
-    line = " ".join(str(error).split())
-    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"
 
 
 def check_cost(algorithm: Algorithm, n_arms: int, n_rounds: int) -> None:

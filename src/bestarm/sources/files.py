@@ -13,14 +13,13 @@ import numpy as np
 from bestarm.checks import check_path, check_text
 from bestarm.errors import ParameterError
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
-from bestarm.sources.tables import ScoreTable, as_list, column_scores, is_absent, is_number, to_score
-from bestarm.text import cut_short, file_name, first_repeated, first_ten_names, short, short_repr, with_noun
+from bestarm.sources.tables import ScoreTable, as_list, is_absent, is_number, table_of, to_score
+from bestarm.text import file_name, first_repeated, first_ten_names, one_line, sanitize, short, short_repr, with_noun
 
 Columns = dict[str, Any]  # lists of cells, or Arrow columns of numbers, by name
 LONGEST_CELL = 2**31 - 1
 MOST_BYTES = 2**28  # of Parquet that is unpacked; for large files, ten times their size
 PER_BYTE = 10
-LONGEST_REASON = 300  # characters of what Arrow says
 ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
 COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
 LONG = " (one row per score? then name the columns of items, arms and scores)"
@@ -100,14 +99,10 @@ def _check_names(names: Sequence[str], path: Path) -> None:
 
 def _wide(columns: Columns, item: str | None, group: str | None) -> ScoreTable:
     scores = dict(columns)
-    groups = None if group is None else tuple(as_list(scores.pop(group)))
+    groups = None if group is None else as_list(scores.pop(group))
     named_by = item if item is not None else _find_items(scores)
-    n_rows = len(next(iter(columns.values())))
-    items = range(1, n_rows + 1) if named_by is None else as_list(scores.pop(named_by))
-    table = np.empty((n_rows, len(scores)))
-    for k, (name, column) in enumerate(scores.items()):
-        table[:, k] = column_scores(column, name)
-    return ScoreTable(tuple(scores), tuple(map(str, items)), table, groups)
+    items = None if named_by is None else as_list(scores.pop(named_by))
+    return table_of(scores, items, groups)
 
 
 def _find_items(columns: Columns) -> str | None:
@@ -176,7 +171,7 @@ def _read_delimited(path: Path, delimiter: str) -> Columns:
             for column, cell in zip(columns, row, strict=True):
                 column.append(cell)
     except csv.Error as error:
-        why = cut_short(str(error), LONGEST_REASON)  # it may quote a tab
+        why = sanitize(str(error), "name")  # it may quote a tab
         raise ValueError(f"line {rows.line_num} of {file_name(path)} cannot be read as a table: {why}") from error
     finally:
         csv.field_size_limit(usual)
@@ -248,8 +243,7 @@ def _read_parquet(path: Path) -> Columns:
         table.validate(full=True)  # a damaged file may point to texts that there are not
         columns = {name: _plain_column(table.column(name)) for name in table.column_names}
     except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
-        why = cut_short(" ".join(str(error).split()), LONGEST_REASON)
-        raise ValueError(f"{file_name(path)} cannot be read as Parquet: {why}") from error
+        raise ValueError(f"{file_name(path)} cannot be read as Parquet: {one_line(error)}") from error
     index = _index_of_pandas(table.schema.metadata or {}, columns)
     return columns if index is None else {"": columns.pop(index)} | columns
 

@@ -160,12 +160,6 @@ def members(labels: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     return places
 
 
-def grouped_items(items: Sequence[Any], groups: Groups) -> list[Group]:
-    """The items as groups."""
-    places = members(group_labels(items, groups))
-    return [Group(label_text(label), tuple(items[k] for k in part)) for label, part in places.items()]
-
-
 # --- items in their order -------------------------------------------------------------------------------------------
 
 
@@ -237,7 +231,8 @@ def _fingerprint(pool: Sequence[Any]) -> str:
 
 def _in_groups(pool: Sequence[Any], groups: Groups, seed: int) -> Items:
     """The groups of a pool in random order."""
-    parts = grouped_items(pool, groups)
+    places = members(group_labels(pool, groups))
+    parts = [Group(label_text(label), tuple(pool[k] for k in part)) for label, part in places.items()]
     order = [parts[k] for k in shuffled(len(parts), seed).tolist()]
     texts = (full_text(item) for part in parts for item in (part.label, *part.items))
     return Items("pool", iter(order), len(pool), digest(texts), tuple(len(part.items) for part in order))
@@ -304,8 +299,6 @@ def full_text(item: Any) -> str:
         return item
     if isinstance(item, Group):
         return item.label
-    if type(item) is int:  # seeds, one per round
-        return str(item)
     try:
         return json.dumps(item, sort_keys=True, ensure_ascii=False, default=_not_json)
     except SetError:
@@ -330,8 +323,6 @@ def _not_json(part: Any) -> Any:
 
 def item_text(item: Any) -> str:
     """An item as records and messages hold it."""
-    if type(item) is int:  # seeds, one per round
-        return str(item)[:LONGEST_TEXT]
     return storable(full_text(item)[:LONGEST_TEXT])
 
 

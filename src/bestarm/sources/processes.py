@@ -3,17 +3,17 @@
 import _thread
 import atexit
 import os
-import selectors
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple, cast
+from queue import Empty, SimpleQueue
+from typing import IO, Any, NamedTuple, cast
 from uuid import uuid4
 
 # A shell that outlives this process and then ends the programs that are left. Its standard input is the list of them,
@@ -40,7 +40,6 @@ WIDTH = 64  # bytes of a line of the list
 MARK = "BESTARM_PROGRAM"  # in the environment of programs
 KEPT = 64 * 1024  # bytes of its output, and of its errors, that are kept at least
 CHUNK = 64 * 1024  # bytes read at once
-LONGEST_WAIT = 3600.0  # seconds: some systems refuse longer ones
 LOOK_UP = 0.1  # seconds: Ctrl-C as a wait begins does not end it, and on Windows it never does
 PATIENCE = 2.0  # seconds for a killed program to end; one that the kernel holds on to is left to it
 DYING = 0.1  # seconds for the others of its group; who is dead still counts until the system has taken note of it
@@ -52,6 +51,7 @@ ENDED_BY_SOMEBODY = {code for number in ENDINGS for code in (-number, 128 + numb
 MOMENTS = 3  # of LOOK_UP, in which this process should get it as well
 LATE = "it took longer than"
 HELD = "it ended, but something that it started kept its output open for longer than"
+LET_GO, EXITED, READ = "nobody waits any more", "the program has exited", "a pipe has come to its end"
 
 
 class Lifeline:
@@ -158,7 +158,7 @@ def run_program(words: Sequence[str], timeout: float, folder: str | None, whole_
         while not run.over.acquire(timeout=LOOK_UP):
             pass
     finally:
-        os.close(run.held)
+        run.events.put(LET_GO)
         run.wait_for_the_end()
     if run.error is not None:
         raise run.error
@@ -178,13 +178,13 @@ class _Run:
     whole_output: bool
     begun: threading.Lock = field(default_factory=threading.Lock)  # taken by the thread, or else nothing is started
     over: threading.Lock = field(default_factory=threading.Lock)  # released by the thread as the last it does
+    events: SimpleQueue[str] = field(default_factory=SimpleQueue)  # what the thread waits for
     is_over: bool = False
     ended: Ended = field(init=False)
     error: Exception | None = None
 
     def __post_init__(self) -> None:
         self.over.acquire()
-        self.watched, self.held = os.pipe()
 
     def work(self) -> None:
         """Run the program: what the thread does."""
@@ -204,7 +204,6 @@ class _Run:
         while not never_begun and not self.is_over:
             with suppress(KeyboardInterrupt):
                 self.over.acquire()
-        os.close(self.watched)
 
     def _run(self) -> Ended:
         LIFELINE.prepare()
@@ -212,12 +211,42 @@ class _Run:
         process = self._start()
         try:
             printed, complained = Tail(process.stdout), Tail(process.stderr)
-            late = _follow(process, [printed, complained], begun + self.timeout, self.watched, self.whole_output)
+            watches = [self._watch(EXITED, _wait_for_exit, process)]
+            watches += [self._watch(READ, tail.read_all) for tail in (printed, complained)]
+            late = self._follow(begun + self.timeout)
             seconds = time.perf_counter() - begun
         finally:
             _end(process)
+        for watch in watches:
+            watch.join(DYING)  # what a program printed as it ended may say why it failed
+        printed.wanted = complained.wanted = False
         returncode = -9 if process.returncode is None else process.returncode
         return Ended(returncode, seconds, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
+
+    def _watch(self, event: str, wait: Callable[..., None], *given: Any) -> threading.Thread:
+        """Wait for an event in a thread of its own: no call of every system waits for pipes and exits together."""
+
+        def wait_and_say() -> None:
+            wait(*given)
+            self.events.put(event)
+
+        thread = threading.Thread(target=wait_and_say, daemon=True)
+        thread.start()
+        return thread
+
+    def _follow(self, deadline: float) -> str:
+        """Wait until a program is done, its time is over or nobody waits; says what was late, if something was."""
+        left = [EXITED, READ, READ] if self.whole_output else [EXITED]
+        while left:
+            try:
+                event = self.events.get(timeout=max(0.0, deadline - time.perf_counter()))
+            except Empty:
+                return LATE if EXITED in left else HELD
+            if event == LET_GO:
+                break
+            if event in left:
+                left.remove(event)
+        return ""
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the program, which is on the list of the lifeline before it runs."""
@@ -248,99 +277,25 @@ class Tail:
         self.pipe = cast(IO[bytes], pipe)  # None only of programs that were given none
         self.kept = bytearray()
         self.cut = False
-
-    def read(self) -> bool:
-        """Take what there is, or wait for it; False at the end."""
-        chunk = os.read(self.pipe.fileno(), CHUNK)
-        self.kept += chunk
-        if len(self.kept) > KEPT + CHUNK:
-            del self.kept[:-KEPT]
-            self.cut = True
-        return bool(chunk)
+        self.wanted = True
 
     def read_all(self) -> None:
-        """Take everything."""
+        """Read to the end of the pipe, or while it is wanted: who still prints then has nobody to print to."""
         with self.pipe:
-            while self.read():
-                pass
+            while self.wanted and (chunk := os.read(self.pipe.fileno(), CHUNK)):
+                self.kept += chunk
+                if len(self.kept) > KEPT + CHUNK:
+                    del self.kept[:-KEPT]
+                    self.cut = True
 
 
-def _follow(
-    process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
-) -> str:
-    """Read until a program is done, its time is over or nobody waits for it; says what was late, if something was."""
-    exited = _exit_descriptor(process)
-    if exited is None:
-        return _follow_with_threads(process, tails, deadline, watched, whole_output)
-    running = True
-    try:
-        with selectors.DefaultSelector() as sources:
-            reading = {tail.pipe.fileno(): tail for tail in tails}
-            for source in (watched, exited, *reading):
-                sources.register(source, selectors.EVENT_READ)
-            while running or (reading and whole_output):
-                left = min(deadline - time.perf_counter(), LONGEST_WAIT)
-                if left <= 0:
-                    return LATE if running else HELD
-                for ready, _ in sources.select(left):
-                    if ready.fd == watched:
-                        return ""
-                    if ready.fd == exited:
-                        running = False
-                    elif reading[ready.fd].read():
-                        continue
-                    else:
-                        del reading[ready.fd]
-                    sources.unregister(ready.fd)
-            _read_last_words(sources, reading)
-            return ""
-    finally:
-        os.close(exited)
-        for tail in tails:
-            tail.pipe.close()
-
-
-def _read_last_words(sources: selectors.BaseSelector, reading: Mapping[int, Tail]) -> None:
-    """Read what a program had printed when it ended: it may say why it failed."""
-    for ready, _ in sources.select(0):
-        if ready.fd in reading:
-            reading[ready.fd].read()
-
-
-def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
-    """What can be waited for together with pipes and is ready when a program has exited, where the system has it."""
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        return os.pidfd_open(process.pid)
-    except OSError:  # an old kernel, or a sandbox
-        return None
-
-
-def _follow_with_threads(
-    process: subprocess.Popen[bytes], tails: Sequence[Tail], deadline: float, watched: int, whole_output: bool
-) -> str:
-    """Read with a thread for each pipe, and one that watches: for systems that tell no exit through a descriptor."""
-    readers = [threading.Thread(target=tail.read_all, daemon=True) for tail in tails]
-    let_go = threading.Event()
-    for thread in [*readers, threading.Thread(target=_kill_when_closed, args=(process, watched, let_go), daemon=True)]:
-        thread.start()
-    try:
-        process.wait(deadline - time.perf_counter())
-    except subprocess.TimeoutExpired:
-        return LATE
-    while whole_output and any(reader.is_alive() for reader in readers) and not let_go.is_set():
-        if time.perf_counter() > deadline:
-            return HELD
-        for reader in readers:
-            reader.join(0.05)
-    return ""
-
-
-def _kill_when_closed(process: subprocess.Popen[bytes], watched: int, let_go: threading.Event) -> None:
-    os.read(watched, 1)
-    let_go.set()
-    process.kill()
+def _wait_for_exit(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a program has exited, and leave it to `_end` to take note of that, where the system can."""
+    if not hasattr(os, "waitid"):
+        process.wait()
+        return
+    with suppress(ChildProcessError):  # it was ended meanwhile
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 import signal
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,24 +22,16 @@ TIMEOUT = 60.0
 TAIL = 200  # characters of what a program printed that an error shows
 
 
-class PlainError(BestarmError):
-    """A failure whose text says it all."""
+class CommandError(BestarmError):
+    """A program that did not give a score: the text says it all."""
 
 
-class ScoredError(PlainError):
-    """A failure that is a score all the same, such as a time-out: it is not tried again."""
+class TimedOutError(CommandError):
+    """A program whose time is the score, and that reached its time-out: it counts as that, and is not tried again."""
 
     def __init__(self, text: str, score: float) -> None:
         super().__init__(text)
         self.score = score
-
-
-class CommandError(PlainError):
-    """A program that did not give a score, and why."""
-
-
-class TimedOutError(CommandError, ScoredError):
-    """A program whose time is the score, and that reached its time-out: it counts as that."""
 
 
 class Stops:
@@ -48,16 +41,7 @@ class Stops:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count from now on; only the main thread of a program can."""
-        before = self._count()
-        try:
-            yield
-        finally:
-            if before is not None:
-                signal.signal(signal.SIGCONT, before)
-
-    def _count(self) -> "signal._HANDLER":
-        """Handle SIGCONT, where that can be done and undone: what handled it before, or None."""
+        """Count from now on, where SIGCONT can be handled and what handled it before can be put back."""
         before = signal.getsignal(signal.SIGCONT) if hasattr(signal, "SIGCONT") else None  # not on Windows
 
         def goes_on(number: int, frame: FrameType | None) -> None:
@@ -65,12 +49,14 @@ class Stops:
             if callable(before):
                 before(number, frame)
 
-        if before is None:
-            return None
+        if before is None or threading.current_thread() is not threading.main_thread():  # which alone can
+            yield
+            return
+        signal.signal(signal.SIGCONT, goes_on)
         try:
-            return signal.signal(signal.SIGCONT, goes_on)
-        except ValueError:  # not the main thread of the main interpreter
-            return None
+            yield
+        finally:
+            signal.signal(signal.SIGCONT, before)
 
 
 STOPS = Stops()

@@ -18,7 +18,6 @@ from bestarm.values import equal_values
 Missing = Literal["raise", "worst", "drop"]
 MOST_ARMS = 2000  # every pair of them is compared: the memory for it grows as their square
 ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
-NUMBERS = frozenset({int, float, bool, type(None)})  # what NumPy converts as `to_score` would
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 NO_NUMBERS = (*TIMES, bytes, np.ndarray, np.complexfloating)  # though `float` would find a number in some of them
 
@@ -84,7 +83,7 @@ def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Gro
     elif arms is not None:
         raise ParameterError("arms", "must be left out: this table already has column names", arms)
     else:
-        table = frame if columns is None else _of_columns(columns)
+        table = frame if columns is None else table_of(columns)
     return table if labels is None else replace(table, groups=tuple(group_labels(table.items, labels)))
 
 
@@ -118,42 +117,33 @@ def _named_columns(frame: Any) -> dict[Any, Any] | None:
     return None
 
 
-def _of_columns(columns: Mapping[Any, Any]) -> ScoreTable:
-    names = tuple(map(str, columns))
-    race_arms(names)
-    scores = [column_scores(column, name) for name, column in zip(names, columns.values(), strict=True)]
+def table_of(
+    columns: Mapping[Any, Any], items: Sequence[Any] | None = None, groups: Sequence[Any] | None = None
+) -> ScoreTable:
+    """The table of columns of scores, by the names of the arms; without items its rows are numbered."""
+    arms = race_arms(tuple(map(str, columns))).names
+    scores = [column_scores(column, arm) for arm, column in zip(arms, columns.values(), strict=True)]
     if len({column.size for column in scores}) > 1:
         raise ValueError("all columns of the table must have the same number of rows")
-    return ScoreTable(names, _numbered(scores[0].size), np.column_stack(scores))
+    names = range(1, scores[0].size + 1) if items is None else items
+    return ScoreTable(arms, tuple(map(str, names)), np.column_stack(scores), None if groups is None else tuple(groups))
 
 
 def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
-    """The scores of an array or of nested lists; cell by cell where one is missing or no number, to name its place."""
+    """The scores of an array or of nested lists."""
     names = None if arms is None else race_arms(arms).names
-    if isinstance(array, np.ma.MaskedArray):
-        array = _unmasked(array)
     try:
-        cells = np.array(array)
+        cells = array if isinstance(array, np.ma.MaskedArray) else np.array(array)
         if cells.dtype.kind == "U":  # a text among numbers makes texts of all
             cells = np.array(array, dtype=object)
     except (TypeError, ValueError) as error:  # ragged
         raise ValueError(f"the scores must be a table of numbers: {error}") from error
     if cells.ndim != 2:
         raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {cells.shape}")
-    n_rows, n_columns = cells.shape
+    n_columns = cells.shape[1]
     if names is not None and len(names) != n_columns:
         raise ParameterError("arms", f"must name the {n_columns} columns, got {with_noun(len(names), 'name')}", arms)
-    names = names or tuple(map(str, range(n_columns)))
-    numbers = _as_numbers(cells, "the table holds")
-    if numbers is None:
-        numbers = np.empty(cells.shape)
-        for k, column in enumerate(cells.T):
-            numbers[:, k] = column_scores(column, names[k])
-    return ScoreTable(names, _numbered(n_rows), numbers)
-
-
-def _numbered(n_items: int) -> tuple[str, ...]:
-    return tuple(str(k) for k in range(1, n_items + 1))
+    return table_of(dict(zip(names or range(n_columns), cells.T, strict=True)))
 
 
 # --- columns and cells -----------------------------------------------------------------------------------------------
@@ -163,7 +153,7 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
     """The numbers of a column, NaN where they are missing; anything else is refused with its column and row."""
     column = _plain(values)
     if isinstance(column, np.ma.MaskedArray):
-        column = _unmasked(column)
+        column = np.where(np.ma.getmaskarray(column), np.nan, np.ma.getdata(column))
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
             raise ValueError(f"column {short(name)!r} must hold one score for each row, got shape {column.shape}")
@@ -173,7 +163,7 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
         column = column.tolist()
     elif isinstance(column, str | bytes | Mapping | set | frozenset) or not hasattr(column, "__iter__"):
         raise ValueError(f"column {short(name)!r} must hold one score for each row, got {short_repr(values)}")
-    return _scores_of_cells(as_list(column), name)
+    return np.array([to_score(cell, row, name) for row, cell in enumerate(as_list(column), start=1)], dtype=np.float64)
 
 
 def _plain(column: Any) -> Any:
@@ -211,24 +201,6 @@ def _as_numbers(array: NDArray[Any], what_holds: str) -> NDArray[np.float64] | N
     if array.dtype.kind == "c":
         raise _no_scores(what_holds, "complex numbers")
     return None
-
-
-def _unmasked(array: "np.ma.MaskedArray[Any, Any]") -> NDArray[Any]:
-    """An array with NaN where it was masked."""
-    return np.where(np.ma.getmaskarray(array), np.nan, np.ma.getdata(array))
-
-
-def _scores_of_cells(cells: Sequence[Any], name: str) -> NDArray[np.float64]:
-    """The scores; all at once where Python reads them as `to_score` would, which is much faster."""
-    try:
-        kinds = set(map(type, cells))
-        if kinds == {str} and _is_plain("".join(cells)):
-            return np.fromiter(map(float, cells), np.float64, len(cells))
-        if kinds <= NUMBERS:
-            return np.array(cells, dtype=np.float64)
-    except (ValueError, OverflowError):  # a cell is missing or no number: below its place is named
-        pass
-    return np.array([to_score(cell, row, name) for row, cell in enumerate(cells, start=1)], dtype=np.float64)
 
 
 def to_score(cell: Any, row: int, column: str) -> float:
