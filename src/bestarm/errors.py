@@ -69,3 +69,10 @@ class AssumptionWarning(UserWarning):
 
     Or the first ones all failed, or a file of items repeats some.
     """
+
+
+class TableWarning(UserWarning):
+    """How a table was read, where it could be read in another way: also in ``ScoreTable.notes``.
+
+    Such as a column of texts that was left out. Choosing the columns says the same without a warning.
+    """

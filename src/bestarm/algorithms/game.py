@@ -143,8 +143,13 @@ def small_spread_warning(bounds: tuple[float, float]) -> str:
 
 
 def warn_of_assumption(text: str) -> None:
-    """Warn, at the line outside of bestarm that fed the game."""
-    warnings.warn(text, AssumptionWarning, stacklevel=_callers_level())
+    """Warn that scores do not look like what a test assumes."""
+    warn_caller(text, AssumptionWarning)
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn, at the line outside of bestarm that made the call."""
+    warnings.warn(text, category, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:

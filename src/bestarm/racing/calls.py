@@ -38,6 +38,7 @@ from bestarm.record.sqlite import read_store
 from bestarm.record.store import Store, StoredRace, check_cost
 from bestarm.result.outcome import RaceOutcome
 from bestarm.result.result import RaceResult
+from bestarm.sources.frames import score_table
 from bestarm.sources.items import LONGEST_TEXT, Groups, Items, RaceArms, digest, race_arms, shuffled
 from bestarm.sources.programs import STOPS, TIMEOUT, Command, Commands, Measure, Measured
 from bestarm.sources.tables import (
@@ -46,7 +47,6 @@ from bestarm.sources.tables import (
     by_group,
     check_n_columns,
     check_within,
-    score_table,
     table_bounds,
     without_gaps,
 )
@@ -191,10 +191,14 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     return run_race(Execution(evaluation, executor, progress), arms, items, options)
 
 
-def race_table(
+def race_table(  # noqa: PLR0913 - columns are chosen here as in a file
     frame: Any,
     *,
     arms: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    item_column: str | None = None,
+    arm_column: str | None = None,
+    score_column: str | None = None,
     bounds: tuple[float, float] | None = None,
     missing: Missing = "raise",
     groups: str | Groups | None = None,
@@ -217,7 +221,12 @@ def race_table(
     ----------
     frame : a NumPy array (then ``arms`` names its columns), a pandas, polars or Arrow table, or a mapping of columns;
         one row per item, one column per arm, at most 2,000 of them (with another ``algorithm``, as many as it can
-        take); dates, complex numbers and texts that are no plain numbers raise ValueError
+        take); or one row per score. Columns are read as `bestarm.read_table` reads those of a file, and an index of
+        names holds the items; dates, complex numbers and columns in which some cells are texts raise ValueError
+    arms : the columns to race, or the arms of a table with one row per score; all others are left out
+    ignore : columns or arms to leave out
+    item_column, arm_column, score_column : the column of items; all three for a table with one row per score, unless
+        they are named as usual
     bounds : the interval that all scores lie in; unless given, from the smallest to the largest score of the table
     missing : if cells are missing: ``"raise"`` an error; ``"worst"`` counts them as the worst score; ``"drop"`` uses
         only the rows without a missing cell
@@ -241,7 +250,8 @@ def race_table(
     chosen = known_options("race_table", options, TableOptions)
     check_seed(chosen.seed)
     check_flag("lower_is_better", chosen.lower_is_better)
-    table = score_table(frame, arms, groups)
+    columns = {"item_column": item_column, "arm_column": arm_column, "score_column": score_column}
+    table = score_table(frame, arms, groups, ignore=ignore, **columns)
     if chosen.algorithm is None:
         check_n_columns(table)
     own = _bounds_of_test(table, chosen if bounds is None else replace(chosen, bounds=check_bounds(bounds)))
