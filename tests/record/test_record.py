@@ -263,15 +263,10 @@ def test_the_best_arm_of_a_law_is_rarely_missed_by_more_than_epsilon_whoever_ste
     assert wrong <= 18  # binomial, p < 0.02 if more
 
 
-@pytest.mark.parametrize("arm", [-1, 3, True, 0.5, "a"])
-def test_arms_that_are_not_queried_cannot_be_withdrawn_or_disqualified(arm: Any) -> None:
+def test_an_arm_that_is_withdrawn_cannot_be_withdrawn_again() -> None:
     game = PairwiseBAI(0.05, comparison=Betting()).start(3)
     assert isinstance(game, EliminationGame)
     game.play(np.full((5, 3), 0.5))
-    with pytest.raises(ValueError, match=r"^(arm must be a whole number|only an arm that is queried)"):
-        game.withdraw(arm)
-    with pytest.raises(ValueError, match=r"^(arm must be a whole number|only an arm that is asked)"):
-        game.disqualify(arm)
     game.withdraw(0)
     with pytest.raises(ValueError, match=r"^only an arm that is queried can be withdrawn, got 0"):
         game.withdraw(0)

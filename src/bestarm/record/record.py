@@ -111,8 +111,7 @@ class ByArm:
         there = ~np.isnan(scores)
         if not there.all():
             rounds, arms, scores = rounds[there], arms[there], scores[there]
-        kind = np.uint16 if n_arms <= 2**16 else np.int32  # the sort of short numbers is far quicker
-        order = np.argsort(arms.astype(kind), kind="stable")
+        order = np.argsort(arms, kind="stable")
         self._rounds, self._scores = rounds[order], scores[order]
         self._ends = np.append(0, np.cumsum(np.bincount(arms, minlength=n_arms)))
 
@@ -124,9 +123,6 @@ class ByArm:
     def shared(self, a: int, b: int) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """The rounds in which both arms have scores, and these scores."""
         (rounds_a, scores_a), (rounds_b, scores_b) = self.of(a), self.of(b)
-        n = min(rounds_a.size, rounds_b.size)
-        if np.array_equal(rounds_a[:n], rounds_b[:n]):  # one left before the other, as a rule
-            return rounds_a[:n], scores_a[:n], scores_b[:n]
         both, in_a, in_b = np.intersect1d(rounds_a, rounds_b, assume_unique=True, return_indices=True)
         return both, scores_a[in_a], scores_b[in_b]
 
@@ -372,15 +368,11 @@ class Record:
 
     def blocks(self, last: int) -> Iterator[tuple[NDArray[np.intc], NDArray[np.float64]]]:
         """The rounds up to the last in blocks of limited size: the arms that have rows there, and their table."""
-        first = 1
-        while first <= last:
-            end = last
+        n_rounds = max(1, CELLS_OF_BLOCK // max(1, self._arms_of(1, last).size))
+        for first in range(1, last + 1, n_rounds):
+            end = min(first + n_rounds - 1, last)
             there = self._arms_of(first, end)
-            while end > first and (end - first + 1) * there.size > CELLS_OF_BLOCK:
-                end = first + (end - first) // 2
-                there = self._arms_of(first, end)
             yield there, self._table(first, end, there, math.nan)
-            first = end + 1
 
     def _arms_of(self, first: int, last: int) -> NDArray[np.intc]:
         """The arms that have rows in these rounds."""

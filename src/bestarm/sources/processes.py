@@ -2,6 +2,7 @@
 
 import _thread
 import atexit
+import math
 import os
 import shutil
 import signal
@@ -180,6 +181,7 @@ class _Run:
     over: threading.Lock = field(default_factory=threading.Lock)  # released by the thread as the last it does
     events: SimpleQueue[str] = field(default_factory=SimpleQueue)  # what the thread waits for
     is_over: bool = False
+    exited: float = math.inf  # when the program had exited, by the clock
     ended: Ended = field(init=False)
     error: Exception | None = None
 
@@ -211,17 +213,16 @@ class _Run:
         process = self._start()
         try:
             printed, complained = Tail(process.stdout), Tail(process.stderr)
-            watches = [self._watch(EXITED, _wait_for_exit, process)]
+            watches = [self._watch(EXITED, self._note_exit, process)]
             watches += [self._watch(READ, tail.read_all) for tail in (printed, complained)]
             late = self._follow(begun + self.timeout)
-            seconds = time.perf_counter() - begun
         finally:
             _end(process)
         for watch in watches:
             watch.join(DYING)  # what a program printed as it ended may say why it failed
         printed.wanted = complained.wanted = False
         returncode = -9 if process.returncode is None else process.returncode
-        return Ended(returncode, seconds, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
+        return Ended(returncode, self.exited - begun, bytes(printed.kept), printed.cut, bytes(complained.kept), late)
 
     def _watch(self, event: str, wait: Callable[..., None], *given: Any) -> threading.Thread:
         """Wait for an event in a thread of its own: no call of every system waits for pipes and exits together."""
@@ -233,6 +234,10 @@ class _Run:
         thread = threading.Thread(target=wait_and_say, daemon=True)
         thread.start()
         return thread
+
+    def _note_exit(self, process: subprocess.Popen[bytes]) -> None:
+        _wait_for_exit(process)
+        self.exited = time.perf_counter()  # at once: whoever waits for the event may come to it later
 
     def _follow(self, deadline: float) -> str:
         """Wait until a program is done, its time is over or nobody waits; says what was late, if something was."""

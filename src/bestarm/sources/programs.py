@@ -197,10 +197,9 @@ def changed_measure(before: Mapping[str, Any] | None, now: Mapping[str, Any] | N
     Times are counted up to the time-out, so it belongs to the score; files of earlier versions may not hold it.
     """
     before, now = before or {}, now or {}
-    if before.get("score") != now.get("score"):
-        name = "score"
-    elif now.get("score") == "time" and before.get("timeout", now.get("timeout")) != now.get("timeout"):
-        name = "timeout"
-    else:
-        return None
-    return f"{name} was {short_repr(before.get(name))} when the race began and is {short_repr(now.get(name))} now"
+    both_timed = now.get("score") == "time" and "timeout" in before
+    for name in ("score", "timeout") if both_timed else ("score",):
+        was, is_now = before.get(name), now.get(name)
+        if was != is_now:
+            return f"{name} was {short_repr(was)} when the race began and is {short_repr(is_now)} now"
+    return None

@@ -179,7 +179,7 @@ def _to_score(cell: Any, row: int, column: str) -> float:
 
 def _number(cell: Any) -> float | None:
     """A cell as a number, if it is one: what `float` reads, but for ``1_000`` and digits of other scripts."""
-    if isinstance(cell, NO_NUMBERS) or (isinstance(cell, str) and not _is_plain(cell)):
+    if isinstance(cell, NO_NUMBERS) or (isinstance(cell, str) and ("_" in cell or not cell.isascii())):
         return None
     try:
         return float(cell)
@@ -187,22 +187,16 @@ def _number(cell: Any) -> float | None:
         return None
 
 
-def _is_plain(text: str) -> bool:
-    return text.isascii() and "_" not in text
-
-
 def is_number(cell: Any) -> bool:
     """Whether a cell is a number, or meant as one: written with a comma, another minus sign or other digits."""
     if _number(cell) is not None:
         return True
+    if not isinstance(cell, str) or "_" in cell:
+        return False
     try:
-        return isinstance(cell, str) and "_" not in cell and bool(np.isfinite(float(_with_points(cell))))
+        return bool(np.isfinite(float(cell.replace(",", ".").replace("\N{MINUS SIGN}", "-"))))
     except ValueError:
         return False
-
-
-def _with_points(text: str) -> str:
-    return text.replace(",", ".").replace("\N{MINUS SIGN}", "-")
 
 
 def is_absent(cell: Any) -> bool:
