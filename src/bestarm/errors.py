@@ -65,10 +65,12 @@ class StoreError(BestarmError):
 
 
 class AssumptionWarning(UserWarning):
-    """The scores do not look like what the test assumes: also in ``result.warnings``.
+    """The scores do not look like what the test assumes: also in ``result.warnings``, where ``in_result`` is true.
 
     Or the first ones all failed, or a file of items repeats some.
     """
+
+    in_result = True
 
 
 class TableWarning(UserWarning):

@@ -130,6 +130,8 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     if issubclass(category, bestarm.TableWarning):
         remark(str(message), "note", "cyan")
         return
+    if isinstance(message, bestarm.AssumptionWarning) and message.in_result:
+        return  # the result says it
     prefix = "" if issubclass(category, bestarm.AssumptionWarning) else f"{category.__name__}: "
     remark(f"{prefix}{message}", "warning", "yellow")
 

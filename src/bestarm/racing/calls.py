@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Reason
-from bestarm.algorithms.game import Arm
+from bestarm.algorithms.game import MUCH_ROOM, Arm, warn_of_assumption
 from bestarm.checks import check_bounds, check_flag, check_path, check_seed
 from bestarm.comparisons import Comparison
 from bestarm.comparisons.evidence import Criterion
@@ -30,7 +30,7 @@ from bestarm.racing.options import (
 )
 from bestarm.racing.running import Execution, run_race
 from bestarm.racing.state import RaceState
-from bestarm.racing.summary import summarise, warn_of
+from bestarm.racing.summary import summarise
 from bestarm.record.record import Failure, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
@@ -277,12 +277,18 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options, live: bo
     settings = race_settings(options, pool, digest(table.arms))
     game = start_chosen_game(settings, len(table.arms), options)
     state = RaceState(game, settings, iter(()), race_arms(table.arms))
-    record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # what holds for the whole table is said at the end
+        record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
     if table.groups is None:
         _note_gaps(record, gaps[order])
     state.end_with(record)
     result = summarise(state)
-    warn_of(result, game)
+    if result.bounds is not None and np.ptp(table.scores) > MUCH_ROOM * (result.bounds[1] - result.bounds[0]):
+        result = replace(result, warnings=())  # there are no tighter bounds, whatever the first rows look like
+        result.keep_game(game)
+    for text in result.warnings:
+        warn_of_assumption(text)
     return result if live else _leaderboard(result, table, rounds, order, gaps)
 
 

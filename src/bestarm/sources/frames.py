@@ -51,7 +51,7 @@ def score_table(
 def say_notes(table: ScoreTable) -> None:
     """Warn of how a table was read, once, at the line outside of bestarm that reads it."""
     for note in table.notes:
-        warn_caller(note, TableWarning)
+        warn_caller(TableWarning(note))
 
 
 def _without_columns(
