@@ -141,13 +141,14 @@ def _wide(columns: Columns, choice: ColumnChoice) -> ScoreTable:
     scores = {name: scores[name] for name in arms or scores if name != named_by}
     if arms is not None:
         return table_of(scores, items, groups)
-    notes = _leave_texts_out(scores) + _one_row_per_arm(named_by)
+    left_out = _leave_texts_out(scores)
     table = table_of(scores, items, groups)
-    return replace(table, notes=(*notes, *_doubts(table)))
+    doubts = _doubts(table) or [f"raced as arms: {first_ten_names(table.arms)}" for _ in left_out]
+    return replace(table, notes=(*_one_row_per_arm(named_by), *left_out, *doubts))
 
 
 def _find_items(columns: Columns, arms: Sequence[str], index: str | None) -> str | None:
-    """The column of the names of items: an index; the first, if it looks like one; or else the first of texts."""
+    """The column of the names of items: an index, or the first, if it looks like one, or the first of other texts."""
     if len(columns) < 2:
         return None
     if index in columns and index not in arms:
@@ -157,7 +158,7 @@ def _find_items(columns: Columns, arms: Sequence[str], index: str | None) -> str
         return first
     texts = [name for name, column in columns.items() if name not in arms and is_text(column)]
     enough = len(columns) - len(texts) >= 2  # otherwise one of them may be meant as scores, and is refused as such
-    return texts[0] if texts and enough else None
+    return next((name for name in texts if enough and not _repeats(columns[name])), None)
 
 
 def _are_items(name: str, column: Any) -> bool:
@@ -238,19 +239,15 @@ def _one_row_per_arm(items: str | None) -> list[str]:
 
 def _doubts(table: ScoreTable) -> list[str]:
     """Which columns were raced, where some look unlike candidates. A heuristic: they are raced all the same."""
-    odd = [arm for arm in table.arms if _is_no_candidate(arm)]
+    odd = [arm for arm in table.arms if NO_CANDIDATES.search(_plain_name(arm))]
     if len(odd) == len(table.arms):  # then they are candidates
         odd = []
+    odd += [arm for arm in table.arms if _plain_name(arm) in ITEM_NAMES | ARM_NAMES | SCORE_NAMES and arm not in odd]
     odd += [arm for arm in _far_from_the_others(table) if arm not in odd]
     if not odd:
         return []
     names = ",".join(map(name_of, odd))
     return [f"raced as arms: {first_ten_names(table.arms)}; leave one out with --ignore {names} (ignore={odd!r})"]
-
-
-def _is_no_candidate(arm: str) -> bool:
-    plain = _plain_name(arm)
-    return plain in ITEM_NAMES | ARM_NAMES | SCORE_NAMES or bool(NO_CANDIDATES.search(plain))
 
 
 def _far_from_the_others(table: ScoreTable) -> list[str]:

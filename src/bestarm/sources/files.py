@@ -19,7 +19,7 @@ from bestarm.text import file_name, first_repeated, first_ten_names, one_line, s
 LONGEST_CELL = 2**31 - 1
 MOST_BYTES = 2**28  # of Parquet that is unpacked; for large files, ten times their size
 PER_BYTE = 10
-LONG = " (one row per score? then name the columns of items, arms and scores)"
+NO_SCORES = " (if it holds no scores, ignore it; with one row per score, name the columns of items, arms and scores)"
 
 
 def read_table(
@@ -37,8 +37,8 @@ def read_table(
     Wide: one row per item, one column per arm; ``item_column`` names the column that holds the items. If it is left
     out, the first column is used if it is called item, question, question_id, id, doc_id, task, example, prompt_id,
     instance or index, has no name, holds neither numbers nor missing cells alone, or only counts the rows (ten or
-    more); or else the first column of texts. Other columns of texts are left out. A column in which some cells are
-    texts is refused.
+    more); or else the first column of texts that are all different. Other columns of texts are left out. A column in
+    which only some cells are texts is refused.
 
     Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score. They need no names
     if names of arms come again and again in a column called model, arm, system, method or candidate, and exactly one
@@ -78,8 +78,8 @@ def _table_in(path: Path, choice: ColumnChoice) -> ScoreTable:
             raise
         raise ValueError(f"{file_name(path)}: {error}") from error
     except ValueError as error:
-        long = "" if choice.arm or "must be a number" not in str(error) else LONG
-        raise ValueError(f"{file_name(path)}: {error}{long}") from error
+        hint = "" if choice.arm or "must be a number" not in str(error) else NO_SCORES
+        raise ValueError(f"{file_name(path)}: {error}{hint}") from error
 
 
 def _read(path: Path) -> Columns:

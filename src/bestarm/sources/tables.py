@@ -115,7 +115,7 @@ def flags_of(cells: Sequence[Any]) -> NDArray[np.float64] | None:
     if not all(is_flag(cell) or is_absent(cell) for cell in cells):
         return None
     flags = [FLAGS.get(cell.strip()) if isinstance(cell, str) else cell for cell in cells]
-    return np.array([np.nan if flag is None else flag for flag in flags], dtype=np.float64)
+    return np.array([float(flag) if isinstance(flag, bool | float) else np.nan for flag in flags], dtype=np.float64)
 
 
 def is_flag(cell: Any) -> bool:
