@@ -71,7 +71,7 @@ def narrow(n: int, spread: float = 0.01) -> Array:
 def together(n: int) -> Array:
     """Scores that move together over the whole range: there are no tighter bounds, however little differences vary."""
     rows = narrow(n)
-    return (rows - rows.min()) / np.ptp(rows)
+    return np.asarray((rows - rows.min()) / np.ptp(rows))
 
 
 @every_way
