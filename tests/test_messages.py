@@ -106,8 +106,8 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
     (lambda: race_table({"a": [1], "b": [1, 2]}), "all columns of the table must have the same number of rows"),
     (lambda: race_table(GOOD, arms=["a", "b", "c"]), "arms must name the 2 columns, got 3 names"),
     (
-        lambda: race_table({"a": [1, 2], "b": [3, 4]}, arms=["a", "b"]),
-        "arms must be left out: this table already has column names",
+        lambda: race_table({"a": [1, 2], "b": [3, 4]}, arms=["a", "c"]),
+        "arms must name columns of the table, got 'c' (its columns: a, b)",
     ),
     (
         lambda: race_table({"a": [1, 2], "b": [3, "0,5"]}),
@@ -115,8 +115,8 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
         "plain minus sign and the digits 0 to 9 alone, such as -1234.5)",
     ),
     (
-        lambda: race_table({"a": np.zeros(2, "M8[s]"), "b": [1, 2]}),
-        "column 'a' holds dates or times, which are no scores: leave them out, or give numbers",
+        lambda: race_table({"a": [1, 2], "b": np.zeros(2, "M8[s]")}),
+        "column 'b' holds dates or times, which are no scores: leave them out, or give numbers",
     ),
     (
         lambda: race_table(GAP, bounds=(0, 1)),
@@ -150,8 +150,8 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         file("a,b\n1,2\n1,x\n"),
-        "t.csv: row 2, column 'b' must be a number, or empty if missing, got 'x' (one row per score? then name the "
-        "columns of items, arms and scores)",
+        "t.csv: row 2, column 'b' must be a number, or empty if missing, got 'x' (if it holds no scores, ignore it; "
+        "with one row per score, name the columns of items, arms and scores)",
     ),
     (file("[1]\n", "jsonl"), "line 1 of t.jsonl must be a JSON object, one entry per column, got '[1]'"),
     (

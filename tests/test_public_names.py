@@ -16,7 +16,7 @@ from bestarm.errors import ParameterError
 PUBLIC = {
     bestarm: """
         AssumptionWarning BestarmError EvaluationError OutOfBoundsError Plan Race RaceResult Round ScoreTable
-        StoreError __version__ load_result plan race race_commands race_table read_table simulate
+        StoreError TableWarning __version__ load_result plan race race_commands race_table read_table simulate
         """,
     algorithms: """
         LUCB Algorithm ConvexBAI Elimination EliminationGame Game Guarantee HoeffdingRace Intervals KimNelson Lead
@@ -103,7 +103,7 @@ def test_every_error_of_bestarm_is_a_bestarm_error_or_is_about_a_parameter() -> 
     errors = {value for value in all_of_bestarm().values() if inspect.isclass(value) and issubclass(value, Exception)}
     assert len(errors) > 6
     others = {error for error in errors if not issubclass(error, bestarm.BestarmError | ParameterError)}
-    assert others == {bestarm.AssumptionWarning}
+    assert others == {bestarm.AssumptionWarning, bestarm.TableWarning}
     assert issubclass(ParameterError, ValueError)
 
 

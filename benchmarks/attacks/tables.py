@@ -22,6 +22,7 @@ from attacks.pool import Case, TooLongError, warm_up
 Note = Callable[[str], None]
 Table = tuple[list[Any], list[list[Any]]]
 NAMES = ("item", "id", "a", "b", "c", "model", "score", "group", "", "index")
+FLAGS = ("True", "False", True, False)
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "bounds": ((0, 1), (0.0, 2.0), (-1e308, 1e308), (1, 0), None),
     "missing": ("raise", "worst", "drop"),
@@ -57,6 +58,10 @@ def table(luck: random.Random) -> Table:
     if header and luck.random() < 0.5:
         for k, row in enumerate(rows):
             row[0] = luck.choice((f"item {k}", k, k + 1)) if luck.random() < 0.9 else None
+    if header and luck.random() < 0.4:  # a column of texts, of flags, or of names that come again
+        k, words = luck.randrange(n_columns), luck.choice((("x", "y"), FLAGS, (f"q {n_rows}", "", "5%")))
+        for row in rows:
+            row[k] = luck.choice(words)
     odd = luck.choice((0.0, 0.0, 0.0, 0.02, 0.02, 0.2, 0.7))
     header = [bad_values.text(luck) if luck.random() < odd else name for name in header]
     rows = [[cell_of(luck) if luck.random() < odd else cell for cell in row] for row in rows]
@@ -201,7 +206,7 @@ def read(luck: random.Random, folder: Path, ending: str, data: bytes, note: Note
     path.write_bytes(data)
     note(f"{path.name}: {bad_values.shown(data[:600])} ({len(data)} bytes)")
     few = [name for name in ("item_column", "arm_column", "score_column", "group_column") if luck.random() < 0.05]
-    columns: Any = {name: luck.choice((*NAMES, bad_values.value(luck))) for name in few}
+    columns: Any = {name: luck.choice((*NAMES, bad_values.value(luck))) for name in few} | chosen(luck)
     note(bad_values.shown(columns))
     try:
         scores = bestarm.read_table(path, **columns)
@@ -210,11 +215,21 @@ def read(luck: random.Random, folder: Path, ending: str, data: bytes, note: Note
     return race(luck, scores, note) if luck.random() < 0.5 else "read"
 
 
+def chosen(luck: random.Random) -> Any:
+    """Now and then arms, and columns to leave out."""
+    few = [name for name in ("arms", "ignore") if luck.random() < 0.1]
+    return {name: luck.choice((luck.sample(NAMES, 2), ["a"], bad_values.value(luck))) for name in few}
+
+
 def race(luck: random.Random, frame: Any, note: Note) -> str:
     """Race on a table, with a few options."""
     strange = {
         "arms": (["a", "b", "c"], bad_values.value(luck)),
         "groups": ("group", "a", [1, 1, 2], bad_values.value(luck)),
+        "ignore": (["a"], ["model", "id"], bad_values.value(luck)),
+        "item_column": ("id", "a", bad_values.value(luck)),
+        "arm_column": ("model", bad_values.value(luck)),
+        "score_column": ("score", bad_values.value(luck)),
     }
     options: Any = {name: luck.choice(values) for name, values in (OPTIONS | strange).items() if luck.random() < 0.15}
     note(bad_values.shown(options))

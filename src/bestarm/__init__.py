@@ -12,7 +12,7 @@ from bestarm import algorithms as algorithms
 from bestarm import arms as arms
 from bestarm import comparisons as comparisons
 from bestarm import complexity as complexity
-from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, OutOfBoundsError, StoreError
+from bestarm.errors import AssumptionWarning, BestarmError, EvaluationError, OutOfBoundsError, StoreError, TableWarning
 from bestarm.planning import Plan, plan
 from bestarm.racing.ask_tell import Race, Round
 from bestarm.racing.calls import load_result, race, race_commands, race_table
@@ -33,6 +33,7 @@ __all__ = [
     "Round",
     "ScoreTable",
     "StoreError",
+    "TableWarning",
     "__version__",
     "load_result",
     "plan",

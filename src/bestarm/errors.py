@@ -65,7 +65,16 @@ class StoreError(BestarmError):
 
 
 class AssumptionWarning(UserWarning):
-    """The scores do not look like what the test assumes: also in ``result.warnings``.
+    """The scores do not look like what the test assumes: also in ``result.warnings``, where ``in_result`` is true.
 
     Or the first ones all failed, or a file of items repeats some.
+    """
+
+    in_result = True
+
+
+class TableWarning(UserWarning):
+    """How a table was read, where it could be read in another way: also in ``ScoreTable.notes``.
+
+    Such as a column of texts that was left out. Choosing the columns says the same without a warning.
     """

@@ -17,7 +17,8 @@ from bestarm.racing.options import Options, PlanOptions, checked_aim, choose_alg
 from bestarm.record.record import RewardTransform
 from bestarm.record.settings import FORMAT
 from bestarm.simulation import Simulation, simulate
-from bestarm.sources.tables import Missing, ScoreTable, check_n_columns, check_within, score_table, without_gaps
+from bestarm.sources.frames import score_table
+from bestarm.sources.tables import Missing, ScoreTable, check_n_columns, check_within, without_gaps
 from bestarm.text import name_of
 
 __all__ = ["FoundLead", "LargerPilot", "Plan", "PlannedRule", "plan", "refining_plans"]
@@ -238,10 +239,14 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def plan(
+def plan(  # noqa: PLR0913 - columns are chosen here as in a file
     pilot: Any,
     *,
     arms: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    item_column: str | None = None,
+    arm_column: str | None = None,
+    score_column: str | None = None,
     bounds: tuple[float, float] | None = None,
     missing: Missing = "raise",
     n_items: int | None = None,
@@ -267,7 +272,8 @@ def plan(
 
     Parameters
     ----------
-    pilot : a score table as in `bestarm.race_table`; 50 items are a good start
+    pilot : a score table as in `bestarm.race_table`, as are ``arms``, ``ignore``, ``item_column``, ``arm_column`` and
+        ``score_column``; 50 items are a good start
     bounds : of the race that is planned, as in `bestarm.race`
     missing : of the pilot, as in `bestarm.race_table`
     n_items : the number of items, if the race will be on a list (a test set); without, on fresh items without end
@@ -279,7 +285,9 @@ def plan(
         ``min_rounds`` of the race that is planned; ``seed`` of the resampling
 
     """
-    given: dict[str, Any] = {"arms": arms, "bounds": bounds, "missing": missing, "n_items": n_items, **options}
+    columns = {"item_column": item_column, "arm_column": arm_column, "score_column": score_column}
+    given: dict[str, Any] = {"arms": arms, "ignore": ignore, **columns, "bounds": bounds, "missing": missing}
+    given |= {"n_items": n_items, **options}
     *_, refined = refining_plans(pilot, max_evaluations=max_evaluations, repetitions=repetitions, **given)
     return refined
 
@@ -387,13 +395,15 @@ def _read_pilot(
     n_items: int | None = None,
     **options: Any,
 ) -> _Pilot:
+    names = ("ignore", "item_column", "arm_column", "score_column")
+    columns = {name: options.pop(name) for name in names if name in options}
     chosen = known_options("plan", options, PlanOptions)
     check_seed(chosen.seed)
     check_flag("lower_is_better", chosen.lower_is_better)
     if n_items is not None:
         check_count("n_items", n_items, least=2)
     limits = None if bounds is None else check_bounds(bounds)
-    table = score_table(pilot, arms)
+    table = score_table(pilot, arms, **columns)
     check_n_columns(table)
     table = check_within(table, limits)
     table = without_gaps(table, missing, limits, chosen.lower_is_better)

@@ -154,10 +154,13 @@ def test_a_warning_names_two_pairs_and_counts_the_others() -> None:
     said = "between x and y take only 1 distinct value (up to round 40)"
     assert shape_warning(()) is None
     assert shape_warning((fine, fine)) is None
-    assert shape_warning((fine, bad)) == f"the differences {said}: {WHAT_TO_DO}"
-    assert shape_warning((bad, fine, bad)) == f"the differences {said}, those {said}: {WHAT_TO_DO}"
-    many = f"the differences {said}, those {said}, and 3 more pairs look wrong: {WHAT_TO_DO}"
+    give_bounds = "the guarantee does not cover them; give the bounds that scores lie in"
+    assert shape_warning((fine, bad)) == f"the differences {said}: {give_bounds}"
+    assert shape_warning((bad, fine, bad)) == f"the differences {said}, those {said}: {give_bounds}"
+    many = f"the differences {said}, those {said}, and 3 more pairs look wrong: {give_bounds}"
     assert shape_warning((bad,) * 5) == many
+    skewed = shape(columns(np.random.default_rng(4).standard_exponential(400)))
+    assert (shape_warning((fine, skewed)) or "").endswith(f": {WHAT_TO_DO}")
 
 
 # --- races -----------------------------------------------------------------------------------------------------------
@@ -219,8 +222,9 @@ def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, page_text: Callable
         result = race(coin_scores(), store=store, max_evaluations=None if ended == "decided" else 90)
     assert result.reason == ended
     (text,) = result.warnings
-    assert text == shape_warning(result.shapes)
-    assert [str(one.message) for one in caught][-1] == text
+    assert "give the bounds" in text
+    assert "give the bounds" in (shape_warning(result.shapes) or "")
+    assert [str(one.message) for one in caught] == [text]
     assert f"Warning: {text}." in " ".join(str(result).split())
     assert f"{text}." in result.explain()
     assert f"Warning: {text}.".replace("'", "&#39;") in page_text(result)
@@ -233,8 +237,9 @@ def test_what_looks_wrong_is_said_everywhere(tmp_path: Path, page_text: Callable
 
 @pytest.mark.filterwarnings("default")
 def test_a_table_warns_as_a_race_does() -> None:
-    with pytest.warns(AssumptionWarning, match="the differences between .* take only 3 distinct values"):
+    with pytest.warns(AssumptionWarning, match="take at most 10 distinct values") as caught:
         table = race_table(coin_scores(), arms=ARMS, comparison=StudentMixture())
+    assert len(caught) == len(table.warnings) == 1
     assert table.shapes == race(coin_scores(), comparison=StudentMixture()).shapes != ()
 
 
@@ -274,8 +279,21 @@ def test_many_valued_scores_that_hardly_use_the_range_are_told() -> None:
     """The negative control."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        race(0.5 + 0.001 * normal_scores(), bounds=(0, 1))
-    assert "leave them out if the differences are nearly Gaussian" in str(caught[0].message)
+        result = race(0.5 + 0.001 * normal_scores(), bounds=(0, 1))
+    assert [str(one.message) for one in caught] == list(result.warnings)
+    assert "give tighter bounds, which take fewer evaluations" in result.warnings[0]
+
+
+def test_a_whole_table_is_not_told_of_bounds_that_it_does_not_keep() -> None:
+    """The first rows of it are no reason: all its scores are known."""
+    scores = 0.5 + 0.001 * normal_scores()[:400]
+    with pytest.warns(AssumptionWarning, match="give tighter bounds"):
+        race_table(scores, arms=ARMS, bounds=(0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores[0] = [0.0, 1.0, 0.5]
+        for bounds in (None, (0, 1)):
+            assert race_table(scores, arms=ARMS, bounds=bounds).warnings == ()
 
 
 @pytest.mark.filterwarnings("error")

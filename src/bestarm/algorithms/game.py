@@ -121,30 +121,38 @@ def require_algorithm(algorithm: Any) -> None:
 
 LOOK = 50  # rounds after which the data are judged
 FEW_VALUES = 10  # that scores or differences may take and still look discrete
-SMALL_SPREAD = 0.05
+SMALL_SPREAD = 0.05  # of the range of the bounds: differences that use less would gain by tighter ones
+MUCH_ROOM = 0.5  # of it: scores that use more leave no room for tighter ones
 
 
 FEW_VALUES_WARNING = (  # for a Gaussian comparison on discrete data
     f"the scores of the first {LOOK} rounds take at most {FEW_VALUES} distinct values, so they are not Gaussian "
-    "and the guarantee does not cover them: if they are bounded, give their bounds"
+    "and the guarantee does not cover them: give the bounds that scores lie in"
 )
 
 
-def small_spread_warning(bounds: tuple[float, float]) -> str:
-    """For a bounded comparison on differences that hardly use the range."""
+def small_spread_warning(bounds: tuple[float, float], used: float) -> str:
+    """For a bounded comparison on scores that use this share of the range, and differences that use hardly any."""
     return (
         f"the differences between arms spread over less than {SMALL_SPREAD:.0%} of the range from {bounds[0]:g} to "
-        f"{bounds[1]:g}: give tighter bounds if there are any, or leave them out if the differences are nearly "
-        "Gaussian, which takes far fewer evaluations"
+        f"{bounds[1]:g}, and the scores of the first {LOOK} rounds over {100 * used:.2g}%: give tighter bounds, which "
+        "take fewer evaluations, if no score can lie outside of them"
     )
 
 
-def warn_of_assumption(text: str) -> None:
-    """Warn, at the line outside of bestarm that fed the game."""
+def warn_of_assumption(text: str, in_result: bool = True) -> None:
+    """Warn of what a race rests on; ``in_result`` says whether its result says it as well."""
+    warning = AssumptionWarning(text)
+    warning.in_result = in_result
+    warn_caller(warning)
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn, at the line outside of bestarm that made the call."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bestarm."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, AssumptionWarning, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 class AssumptionCheck:
@@ -176,10 +184,12 @@ class AssumptionCheck:
             one_arm_has_few = rows.size > 0 and len(set(rows[:, 0].tolist())) <= FEW_VALUES  # quick, and mostly enough
             if one_arm_has_few and np.unique(rows).size <= FEW_VALUES:
                 self.judgement = FEW_VALUES_WARNING
-        elif rows.shape[1] > 1 and np.unique(rows).size > FEW_VALUES:  # coins are never told to do without bounds
+        elif rows.shape[1] > 1 and np.unique(rows).size > FEW_VALUES:  # coins have the bounds they need
             spread = float(np.sqrt(max(np.var(rows - column[:, None], axis=0, ddof=1).max() for column in rows.T)))
-            if spread < SMALL_SPREAD * (self._bounds[1] - self._bounds[0]):
-                self.judgement = small_spread_warning(self._bounds)
+            width = self._bounds[1] - self._bounds[0]
+            used = float(np.ptp(rows)) / width
+            if spread < SMALL_SPREAD * width and used <= MUCH_ROOM:
+                self.judgement = small_spread_warning(self._bounds, used)
 
 
 def check_rewards(rows: Array, bounds: tuple[float, float] | None, n_rounds: int) -> None:

@@ -94,7 +94,8 @@ def clear_errors(quiet: bool = False) -> Iterator[None]:
     """Show errors that users can fix as one sentence, and warnings as one line."""
     told = remark if remarks().is_terminal and not quiet else None
     with announce_compiling(told), warnings.catch_warnings():
-        warnings.simplefilter("always", bestarm.AssumptionWarning)
+        for category in (bestarm.AssumptionWarning, bestarm.TableWarning):
+            warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
             with ended_by_signals():
@@ -126,6 +127,11 @@ def _exited(error: SystemExit) -> str:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if issubclass(category, bestarm.TableWarning):
+        remark(str(message), "note", "cyan")
+        return
+    if isinstance(message, bestarm.AssumptionWarning) and message.in_result:
+        return  # the result says it
     prefix = "" if issubclass(category, bestarm.AssumptionWarning) else f"{category.__name__}: "
     remark(f"{prefix}{message}", "warning", "yellow")
 

@@ -1,5 +1,6 @@
 """The options of commands, each described once, and how a command takes a group of them."""
 
+import csv
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from bestarm.sources.tables import Missing, ScoreTable
 
 HELP = {
     "arm_column": "For a long table: the column that holds the arms.",
+    "arms": "The columns to race, separated by commas; for a long table, the arms.",
     "as_json": "Print the result as JSON.",
     "bounds": "The interval that all scores lie in, as `low,high`.",
     "criterion": "What the best arm is: that with the best mean, or the one that wins against every other on more "
@@ -30,6 +32,7 @@ HELP = {
     "explain": "Explain the result in full: what it means, what it assumes, what weakens it, how the race went.",
     "epsilon": "Stop once the leader is shown to be at most this far from the best.",
     "group_column": "The column that holds the groups of the items, where items belong together.",
+    "ignore": "Columns or arms to leave out, separated by commas.",
     "indifference_zone": "Assume that the best leads by at least this much; otherwise nothing is guaranteed.",
     "item_column": "The column that holds the items.",
     "items": "File with one item per line, or - for standard input. If omitted, each round gets a fresh random seed.",
@@ -110,12 +113,19 @@ class TableOptions:
     arm_column: str | None = None
     score_column: str | None = None
     group_column: str | None = None
+    arms: str | None = None
+    ignore: str | None = None
     missing: Missing = "raise"
 
     def read(self, path: Path) -> ScoreTable:
         """The scores in a file."""
-        columns = {name: value for name, value in vars(self).items() if name != "missing"}
-        return read_table(path, **columns)
+        given = {name: value for name, value in vars(self).items() if name != "missing"}
+        return read_table(path, **given | {"arms": _names(self.arms), "ignore": _names(self.ignore)})
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Names separated by commas; those of columns that hold a comma can be given in quotes, as in a file."""
+    return None if text is None else [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def race_options(goal: GoalOptions, run: RunOptions, bounds: str | None, **changes: Any) -> Options:

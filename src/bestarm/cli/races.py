@@ -51,6 +51,8 @@ def table(
     Wide, one column per arm: `bestarm table scores.csv`
 
     Long, one row per score: `bestarm table runs.csv --item-column task --arm-column model --score-column accuracy`
+
+    Some of its columns: `bestarm table scores.csv --arms plain,steps`
     """
     with clear_errors(output.quiet):
         page = output.page([file])

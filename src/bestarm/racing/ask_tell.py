@@ -310,4 +310,5 @@ def warn_if_all_failed(record: Record) -> None:
     failed = [failure for _, _, _, failure in record.rows_of(1) if failure is not None and failure.counted]
     if failed and len(failed) == len(record.arms(1)):
         first = f"every evaluation of the first round failed (the first: {short(failed[0].text)})"
-        warn_of_assumption(f"{first}: the race goes on with the worst scores, so stop it if nothing works")
+        text = f"{first}: the race goes on with the worst scores, so stop it if nothing works"
+        warn_of_assumption(text, in_result=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Reason
-from bestarm.algorithms.game import Arm
+from bestarm.algorithms.game import MUCH_ROOM, Arm, warn_of_assumption
 from bestarm.checks import check_bounds, check_flag, check_path, check_seed
 from bestarm.comparisons import Comparison
 from bestarm.comparisons.evidence import Criterion
@@ -31,7 +31,7 @@ from bestarm.racing.options import (
 )
 from bestarm.racing.running import Execution, run_race
 from bestarm.racing.state import RaceState
-from bestarm.racing.summary import summarise, warn_of
+from bestarm.racing.summary import summarise
 from bestarm.record.record import Failure, Record
 from bestarm.record.replay import race_recorded
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
@@ -39,6 +39,7 @@ from bestarm.record.sqlite import read_store
 from bestarm.record.store import Store, StoredRace, check_cost
 from bestarm.result.outcome import RaceOutcome
 from bestarm.result.result import RaceResult
+from bestarm.sources.frames import score_table
 from bestarm.sources.items import LONGEST_TEXT, Groups, Items, RaceArms, digest, race_arms, shuffled
 from bestarm.sources.programs import STOPS, TIMEOUT, Commands, Measure, Measured
 from bestarm.sources.tables import (
@@ -47,7 +48,6 @@ from bestarm.sources.tables import (
     by_group,
     check_n_columns,
     check_within,
-    score_table,
     table_bounds,
     without_gaps,
 )
@@ -193,10 +193,14 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     return run_race(Execution(evaluation, executor, progress), arms, items, options)
 
 
-def race_table(
+def race_table(  # noqa: PLR0913 - columns are chosen here as in a file
     frame: Any,
     *,
     arms: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    item_column: str | None = None,
+    arm_column: str | None = None,
+    score_column: str | None = None,
     bounds: tuple[float, float] | None = None,
     missing: Missing = "raise",
     groups: str | Groups | None = None,
@@ -219,7 +223,12 @@ def race_table(
     ----------
     frame : a NumPy array (then ``arms`` names its columns), a pandas, polars or Arrow table, or a mapping of columns;
         one row per item, one column per arm, at most 2,000 of them (with another ``algorithm``, as many as it can
-        take); dates, complex numbers and texts that are no plain numbers raise ValueError
+        take); or one row per score. Columns are read as `bestarm.read_table` reads those of a file, and an index of
+        names holds the items; dates, complex numbers and columns in which some cells are texts raise ValueError
+    arms : the columns to race, or the arms of a table with one row per score; all others are left out
+    ignore : columns or arms to leave out
+    item_column, arm_column, score_column : the column of items; all three for a table with one row per score, unless
+        they are named as usual
     bounds : the interval that all scores lie in; unless given, from the smallest to the largest score of the table
     missing : if cells are missing: ``"raise"`` an error; ``"worst"`` counts them as the worst score; ``"drop"`` uses
         only the rows without a missing cell
@@ -243,7 +252,8 @@ def race_table(
     chosen = known_options("race_table", options, TableOptions)
     check_seed(chosen.seed)
     check_flag("lower_is_better", chosen.lower_is_better)
-    table = score_table(frame, arms, groups)
+    columns = {"item_column": item_column, "arm_column": arm_column, "score_column": score_column}
+    table = score_table(frame, arms, groups, ignore=ignore, **columns)
     if chosen.algorithm is None:
         check_n_columns(table)
     own = _bounds_of_test(table, chosen if bounds is None else replace(chosen, bounds=check_bounds(bounds)))
@@ -269,12 +279,18 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options, live: bo
     settings = race_settings(options, pool, digest(table.arms))
     game = start_chosen_game(settings, len(table.arms), options)
     state = RaceState(game, settings, iter(()), race_arms(table.arms))
-    record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # what holds for the whole table is said at the end
+        record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
     if table.groups is None:
         _note_gaps(record, gaps[order])
     state.end_with(record)
     result = summarise(state)
-    warn_of(result, game)
+    if result.bounds is not None and np.ptp(table.scores) > MUCH_ROOM * (result.bounds[1] - result.bounds[0]):
+        result = replace(result, warnings=())  # there are no tighter bounds, whatever the first rows look like
+        result.keep_game(game)
+    for text in result.warnings:
+        warn_of_assumption(text)
     return result if live else _leaderboard(result, table, rounds, order, gaps)
 
 

@@ -21,7 +21,7 @@ def summarise(state: RaceState) -> RaceResult[Any]:
     game = state.game
     outcome = _outcome(state)
     shapes = _shapes(state, outcome)
-    wrong = shape_warning(shapes)
+    doubt = shape_warning(shapes)
     result = RaceResult(
         arms=state.arms.labels,
         reason=state.reason or Reason.RUNNING,
@@ -34,7 +34,7 @@ def summarise(state: RaceState) -> RaceResult[Any]:
         bounds=game.bounds,
         guarantee=game.guarantee,
         record=state.record.first_rounds(game.n_rounds),
-        warnings=tuple(game.warnings) if wrong is None else (wrong,),  # of the pairs concerned
+        warnings=tuple(game.warnings) or (() if doubt is None else (doubt,)),  # one of them: they say the same
         shapes=shapes,
         outage=state.outage,
     )

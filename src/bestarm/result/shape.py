@@ -17,6 +17,7 @@ LARGEST = 0.5  # of the sum of squares
 FEWEST = 3  # items that a shape needs
 HUGE = 1e60
 MOST_PAIRS = 2  # that a warning describes
+GIVE_BOUNDS = "give the bounds that scores lie in"  # where they take few values
 WHAT_TO_DO = "give bounds if the scores have any, or compare by wins (the criterion), which assumes nothing"
 
 
@@ -41,6 +42,11 @@ class Shape(Generic[Arm]):
     skewness: float
     standard_error: float
     largest_share: float
+
+    @property
+    def few_values(self) -> bool:
+        """Whether the differences, or the scores of an arm, take few values."""
+        return min(self.distinct, self.fewest_scores) <= min(FEW_VALUES, self.n_items // 2)
 
     @property
     def problem(self) -> str | None:
@@ -100,5 +106,6 @@ def shape_warning(shapes: tuple[Shape[Arm], ...]) -> str | None:
         f"between {name_of(shape.arm)} and {name_of(shape.against)} {shape.problem} (up to round {shape.round:,})"
         for shape in wrong[:MOST_PAIRS]
     ]
+    to_do = GIVE_BOUNDS if any(shape.few_values for shape in wrong) else WHAT_TO_DO
     more = f", and {with_noun(len(wrong) - MOST_PAIRS, 'more pair')} look wrong" if len(wrong) > MOST_PAIRS else ""
-    return f"the differences {', those '.join(said)}{more}: the guarantee does not cover them; {WHAT_TO_DO}"
+    return f"the differences {', those '.join(said)}{more}: the guarantee does not cover them; {to_do}"

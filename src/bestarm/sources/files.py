@@ -8,21 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bestarm.checks import check_path, check_text
+from bestarm.checks import check_path
 from bestarm.errors import ParameterError
 from bestarm.files import check_is_file, check_size, lines_of, read_text_file
-from bestarm.sources.tables import ScoreTable, as_list, is_absent, is_number, table_of, to_score
+from bestarm.sources.columns import ColumnChoice, Columns, table_of_columns
+from bestarm.sources.frames import say_notes
+from bestarm.sources.tables import ScoreTable
 from bestarm.text import file_name, first_repeated, first_ten_names, one_line, sanitize, short, short_repr, with_noun
 
-Columns = dict[str, Any]  # lists of cells, or Arrow columns of numbers, by name
 LONGEST_CELL = 2**31 - 1
 MOST_BYTES = 2**28  # of Parquet that is unpacked; for large files, ten times their size
 PER_BYTE = 10
-ITEM_NAMES = ("", "item", "items", "id", "index", "instance")  # an index saved by pandas has no name
-COUNTED = 10  # rows: scores of a few items may happen to be 1, 2, 3
-LONG = " (one row per score? then name the columns of items, arms and scores)"
+NO_SCORES = " (if it holds no scores, ignore it; with one row per score, name the columns of items, arms and scores)"
 
 
 def read_table(
@@ -32,47 +29,57 @@ def read_table(
     arm_column: str | None = None,
     score_column: str | None = None,
     group_column: str | None = None,
+    arms: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
 ) -> ScoreTable:
     """The scores in a file, by its ending: ``.csv``, ``.tsv``, ``.jsonl``/``.ndjson`` or ``.parquet``.
 
     Wide: one row per item, one column per arm; ``item_column`` names the column that holds the items. If it is left
-    out, the first column is used if it is called item, id, index or instance, has no name, holds neither numbers nor
-    missing cells alone, or only counts the rows (ten or more).
+    out, the first column is used if it is called item, question, question_id, id, doc_id, task, example, prompt_id,
+    instance or index, has no name, holds neither numbers nor missing cells alone, or only counts the rows (ten or
+    more); or else the first column of texts that are all different. Other columns of texts are left out. A column in
+    which only some cells are texts is refused.
 
-    Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score.
+    Long: ``item_column``, ``arm_column`` and ``score_column`` name three columns; one row per score. They need no names
+    if names of arms come again and again in a column called model, arm, system, method or candidate, and exactly one
+    other is called like items (as above) and one score, correct, value, accuracy, acc or reward.
 
-    ``group_column`` names the column that holds the groups of the items, where items belong together.
+    ``group_column`` names the column that holds the groups of the items, where items belong together. ``arms`` are the
+    columns to race (of a long table: the arms), and ``ignore`` those to leave out.
+
+    Scores are plain numbers, or True and False (1 and 0) where a column holds nothing else; cells may be missing.
+    Choices by names and texts are heuristics: where there was one, ``notes`` of the table and a `TableWarning` say it,
+    and also which columns are arms if some look unlike them (``prompt_tokens``).
 
     What is no such table raises ValueError, with the place; a file that cannot be opened raises OSError. A file that
     stands for far more than it holds (a few bytes of Parquet for 10^9 rows, a long table in which hardly an item has
     scores of two arms) is refused: more than 10^7 cells only where there are ten times fewer scores or bytes.
     """
     check_path("path", path)
-    path, item, arm, score = Path(path), item_column, arm_column, score_column
-    given = {"item_column": item, "arm_column": arm, "score_column": score, "group_column": group_column}
-    for parameter, name in given.items():
-        if name is not None:
-            check_text(parameter, name)
-    chosen = [name for name in given.values() if name is not None]
+    choice = ColumnChoice(item_column, arm_column, score_column, group_column, arms, ignore)
+    table = _table_in(Path(path), choice)
+    say_notes(table)
+    return table
+
+
+def _table_in(path: Path, choice: ColumnChoice) -> ScoreTable:
     columns = _read(path)
     if not columns or not len(next(iter(columns.values()))):
-        raise ValueError(f"{file_name(path)} has no rows: there must be one for each {'score' if arm else 'item'}")
-    for name in chosen:
+        one = "score" if choice.arm else "item"
+        raise ValueError(f"{file_name(path)} has no rows: there must be one for each {one}")
+    for name in choice.named:
         if name not in columns:
             have = first_ten_names([short(column) for column in columns])
             raise ValueError(f"{file_name(path)} has no column {short(name)!r}: its columns are {have}")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"items, arms, scores and groups must be in different columns, got {short_repr(chosen)}")
     try:
-        if arm is None and score is None:
-            return _wide(columns, item, group_column)
-        if item is not None and arm is not None and score is not None:
-            return _long(columns, item, arm, score, group_column)
+        return table_of_columns(columns, choice)
+    except ParameterError as error:
+        if error.parameter != "scores":
+            raise
+        raise ValueError(f"{file_name(path)}: {error}") from error
     except ValueError as error:
-        long = "" if arm or "must be a number" not in str(error) else LONG
-        raise ValueError(f"{file_name(path)}: {error}{long}") from error
-    absent = "item_column" if item is None else "arm_column" if arm is None else "score_column"
-    raise ParameterError(absent, "must be given, too: a long table needs the names of all its columns", None)
+        hint = "" if choice.arm or "must be a number" not in str(error) else NO_SCORES
+        raise ValueError(f"{file_name(path)}: {error}{hint}") from error
 
 
 def _read(path: Path) -> Columns:
@@ -92,61 +99,6 @@ def _check_names(names: Sequence[str], path: Path) -> None:
         raise ValueError(
             f"the columns of {file_name(path)} must have different names, but {short(twice)!r} appears more than once"
         )
-
-
-# --- wide and long ---------------------------------------------------------------------------------------------------
-
-
-def _wide(columns: Columns, item: str | None, group: str | None) -> ScoreTable:
-    scores = dict(columns)
-    groups = None if group is None else as_list(scores.pop(group))
-    named_by = item if item is not None else _find_items(scores)
-    items = None if named_by is None else as_list(scores.pop(named_by))
-    return table_of(scores, items, groups)
-
-
-def _find_items(columns: Columns) -> str | None:
-    """The first column, if others are left and it is named like one of items or holds no number at all."""
-    if len(columns) < 2:
-        return None
-    first = next(iter(columns))
-    cells = as_list(columns[first])
-    are_names = not any(map(is_number, cells)) and not all(map(is_absent, cells))
-    return first if first.strip().lower() in ITEM_NAMES or are_names or _counts_up(cells) else None
-
-
-def _counts_up(cells: list[Any]) -> bool:
-    """Whether a column only numbers its rows, whatever it is called: such numbers are no scores."""
-    start = 0 if str(cells[0]) == "0" else 1
-    return len(cells) >= COUNTED and all(str(cell) == str(k) for k, cell in enumerate(cells, start))
-
-
-def _long(columns: Columns, item: str, arm: str, score: str, group: str | None) -> ScoreTable:
-    of_item, of_arm = ([str(name) for name in as_list(columns[column])] for column in (item, arm))
-    cells = as_list(columns[score])
-    items = {name: k for k, name in enumerate(dict.fromkeys(of_item))}
-    arms = {name: k for k, name in enumerate(dict.fromkeys(of_arm))}
-    check_size(len(items), len(arms), len(cells), "scores")
-    scores = np.full((len(items), len(arms)), np.nan)
-    filled = np.zeros(scores.shape, dtype=bool)
-    for row, (its_item, its_arm, cell) in enumerate(zip(of_item, of_arm, cells, strict=True), start=1):
-        place = items[its_item], arms[its_arm]
-        if filled[place]:
-            raise ValueError(f"row {row} repeats the score of arm {short(its_arm)!r} on item {short(its_item)!r}")
-        filled[place] = True
-        scores[place] = to_score(cell, row, score)
-    groups = None if group is None else _groups_of(of_item, as_list(columns[group]))
-    return ScoreTable(tuple(arms), tuple(items), scores, groups)
-
-
-def _groups_of(of_item: list[str], labels: list[Any]) -> tuple[Any, ...]:
-    """The groups of the items of a long table, which must be the same in all rows of an item."""
-    groups: dict[str, Any] = {}
-    for row, (item, label) in enumerate(zip(of_item, labels, strict=True), start=1):
-        if groups.setdefault(item, label) != label:
-            known, now = short_repr(groups[item]), short_repr(label)
-            raise ValueError(f"row {row} puts item {short(item)!r} into group {now}, but it was in {known}")
-    return tuple(groups.values())
 
 
 # --- CSV, TSV and JSON lines -----------------------------------------------------------------------------------------

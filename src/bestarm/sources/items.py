@@ -359,5 +359,6 @@ def _warn_of_repeated(lines: list[str], where: str) -> None:
     first = short(str(first_repeated(lines)))
     warn_of_assumption(
         f"{where} repeats {with_noun(more, 'item')} (the first: {first!r}): each counts as often as it is listed, so "
-        "list it once unless that is meant"
+        "list it once unless that is meant",
+        in_result=False,
     )

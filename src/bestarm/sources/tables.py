@@ -3,22 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.checks import LARGEST, check_choice, floats, rounding_of
-from bestarm.errors import ParameterError, ParameterTypeError
-from bestarm.sources.items import Groups, full_text, group_labels, members, race_arms
-from bestarm.text import first_ten_names, short, short_repr, with_noun
+from bestarm.errors import ParameterError
+from bestarm.sources.items import full_text, group_labels, members, race_arms
+from bestarm.text import short, short_repr, with_noun
 from bestarm.values import equal_values
 
 Missing = Literal["raise", "worst", "drop"]
 MOST_ARMS = 2000  # every pair of them is compared: the memory for it grows as their square
 ABSENT = ("", "NA", "N/A", "<NA>", "null", "None", "NaN", "nan")
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+FLAGS = {"True": 1.0, "true": 1.0, "TRUE": 1.0, "False": 0.0, "false": 0.0, "FALSE": 0.0}
 NO_NUMBERS = (*TIMES, bytes, np.ndarray, np.complexfloating)  # though `float` would find a number in some of them
 
 
@@ -26,13 +26,15 @@ NO_NUMBERS = (*TIMES, bytes, np.ndarray, np.complexfloating)  # though `float` w
 class ScoreTable:
     """Recorded scores: one row per item, one column per arm; NaN where a score is missing.
 
-    ``groups`` holds the group of each item, where items belong together.
+    ``groups`` holds the group of each item, where items belong together; ``notes`` how the table was read, where
+    there was a choice.
     """
 
     arms: tuple[str, ...]
     items: tuple[str, ...]
     scores: NDArray[np.float64]
     groups: tuple[Any, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     __eq__ = equal_values
     __hash__ = None  # type: ignore[assignment]
@@ -65,58 +67,6 @@ class ScoreTable:
             raise ParameterError("scores", f"must {rule}, got {score} in {where}", score)
 
 
-def score_table(frame: Any, arms: Sequence[str] | None = None, groups: str | Groups | None = None) -> ScoreTable:
-    """The scores of a NumPy array, a data frame that narwhals knows, a mapping of columns, or nested lists.
-
-    ``groups`` are the groups of the rows, or the name of the column that holds them.
-    """
-    columns = _named_columns(frame)
-    labels = groups
-    if isinstance(groups, str):
-        if columns is None or groups not in columns:
-            have = "without names" if columns is None else first_ten_names([short(str(name)) for name in columns])
-            problem = f"must name a column of the table, got {short_repr(groups)} (its columns: {have})"
-            raise ParameterError("groups", problem, groups)
-        labels = as_list(columns.pop(groups))
-    if columns is None and not isinstance(frame, ScoreTable):
-        table = _of_array(frame, arms)
-    elif arms is not None:
-        raise ParameterError("arms", "must be left out: this table already has column names", arms)
-    else:
-        table = frame if columns is None else table_of(columns)
-    return table if labels is None else replace(table, groups=tuple(group_labels(table.items, labels)))
-
-
-def _named_columns(frame: Any) -> dict[Any, Any] | None:
-    """The columns of a table by their names, if it has any."""
-    if isinstance(frame, ScoreTable):
-        return None
-    if isinstance(frame, str | Path):
-        got = f"got the text {short_repr(str(frame))}: read a file with bestarm.read_table"
-        raise ParameterTypeError("scores", f"must be a table, {got}", frame)
-    if isinstance(frame, Mapping):
-        return dict(frame)
-    if isinstance(frame, list | tuple | np.ndarray):
-        return None
-    import narwhals as nw
-    from narwhals.exceptions import DuplicateError
-
-    try:
-        table = nw.from_native(frame, pass_through=True)
-    except DuplicateError as error:
-        why = " ".join(str(error).split())
-        raise ValueError(f"the columns of the table must have different names: {short(why)}") from error
-    if isinstance(table, nw.LazyFrame):
-        got = f"got a {type(frame).__name__}: call its collect() first"
-        raise ParameterTypeError("scores", f"must be a table in memory, {got}", frame)
-    if isinstance(table, nw.DataFrame):
-        return {name: table.get_column(name) for name in table.columns}
-    if hasattr(frame, "columns") or hasattr(frame, "column_names"):
-        got = f"got a {type(frame).__name__}"
-        raise ParameterTypeError("scores", f"must be a data frame of pandas, polars, Arrow or the like, {got}", frame)
-    return None
-
-
 def table_of(
     columns: Mapping[Any, Any], items: Sequence[Any] | None = None, groups: Sequence[Any] | None = None
 ) -> ScoreTable:
@@ -127,23 +77,6 @@ def table_of(
         raise ValueError("all columns of the table must have the same number of rows")
     names = range(1, scores[0].size + 1) if items is None else items
     return ScoreTable(arms, tuple(map(str, names)), np.column_stack(scores), None if groups is None else tuple(groups))
-
-
-def _of_array(array: Any, arms: Sequence[str] | None) -> ScoreTable:
-    """The scores of an array or of nested lists."""
-    names = None if arms is None else race_arms(arms).names
-    try:
-        cells = array if isinstance(array, np.ma.MaskedArray) else np.array(array)
-        if cells.dtype.kind == "U":  # a text among numbers makes texts of all
-            cells = np.array(array, dtype=object)
-    except (TypeError, ValueError) as error:  # ragged
-        raise ValueError(f"the scores must be a table of numbers: {error}") from error
-    if cells.ndim != 2:
-        raise ValueError(f"the scores must be a table with one row per item and one column per arm, got {cells.shape}")
-    n_columns = cells.shape[1]
-    if names is not None and len(names) != n_columns:
-        raise ParameterError("arms", f"must name the {n_columns} columns, got {with_noun(len(names), 'name')}", arms)
-    return table_of(dict(zip(names or range(n_columns), cells.T, strict=True)))
 
 
 # --- columns and cells -----------------------------------------------------------------------------------------------
@@ -163,12 +96,36 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
         column = column.tolist()
     elif isinstance(column, str | bytes | Mapping | set | frozenset) or not hasattr(column, "__iter__"):
         raise ValueError(f"column {short(name)!r} must hold one score for each row, got {short_repr(values)}")
-    return np.array([to_score(cell, row, name) for row, cell in enumerate(as_list(column), start=1)], dtype=np.float64)
+    cells = as_list(column)
+    flags = flags_of(cells)
+    if flags is not None:
+        return flags
+    if any(map(is_flag, cells)):  # then a cell that is neither a flag nor a number is named first
+        for row, cell in enumerate(cells, start=1):
+            if not is_flag(cell):
+                _to_score(cell, row, name)
+    return np.array([_to_score(cell, row, name) for row, cell in enumerate(cells, start=1)], dtype=np.float64)
+
+
+def flags_of(cells: Sequence[Any]) -> NDArray[np.float64] | None:
+    """The scores 1 and 0 of a column of True and False, as texts or not; NaN where they are missing.
+
+    None if any cell is something else.
+    """
+    if not all(is_flag(cell) or is_absent(cell) for cell in cells):
+        return None
+    flags = [FLAGS.get(cell.strip()) if isinstance(cell, str) else cell for cell in cells]
+    return np.array([float(flag) if isinstance(flag, bool | float) else np.nan for flag in flags], dtype=np.float64)
+
+
+def is_flag(cell: Any) -> bool:
+    """Whether a cell is True or False, also as a text."""
+    return isinstance(cell, bool) or (isinstance(cell, str) and cell.strip() in FLAGS)
 
 
 def _plain(column: Any) -> Any:
     """A column of a data frame as an array, if it holds numbers that NumPy has, or as a list; others as they are."""
-    series = _series(column)
+    series = series_of(column)
     if series is None:
         return column
     is_number = series.dtype.is_float() or series.dtype.is_integer()
@@ -177,11 +134,11 @@ def _plain(column: Any) -> Any:
 
 def as_list(column: Any) -> list[Any]:
     """The cells of a column, as Python's own objects."""
-    series = _series(column)
+    series = series_of(column)
     return column if isinstance(column, list) else list(column) if series is None else series.to_list()
 
 
-def _series(column: Any) -> Any:
+def series_of(column: Any) -> Any:
     """A column of a data frame of any library, as a narwhals.Series; None if it is something else."""
     if isinstance(column, list | tuple | np.ndarray):
         return None
@@ -203,7 +160,7 @@ def _as_numbers(array: NDArray[Any], what_holds: str) -> NDArray[np.float64] | N
     return None
 
 
-def to_score(cell: Any, row: int, column: str) -> float:
+def _to_score(cell: Any, row: int, column: str) -> float:
     """A cell as a number, NaN where it is missing; otherwise an error that names the place."""
     score = _number(cell)
     if score is not None:
@@ -215,6 +172,8 @@ def to_score(cell: Any, row: int, column: str) -> float:
     where = f"row {row}, column {short(column)!r}"
     unusual = isinstance(cell, str) and is_number(cell.replace("_", ""))
     hint = " (write it with a point for decimals, a plain minus sign and the digits 0 to 9 alone, such as -1234.5)"
+    if is_flag(cell):
+        unusual, hint = True, " (True and False are scores in a column that holds nothing else)"
     raise ValueError(f"{where} must be a number, or empty if missing, got {short_repr(cell)}{hint if unusual else ''}")
 
 
