@@ -5,7 +5,7 @@ on some seven hundred cases more. The parts:
 
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
-- ``populations``: lists that are samples of known laws, raced as by default for the law: how often its best arm is lost;
+- ``populations``: lists that are samples of known laws, raced for the law, the default: how often its best arm is lost;
 - ``plans``: how often the median that `bestarm.plan` predicts from a pilot is within a factor of 1.5 of that of races
   on the law that the pilot is drawn from, and how many of these races lie in its range.
 """

@@ -25,8 +25,8 @@ from bestarm.cli.origins import CommandsOrigin, DemoOrigin, FunctionOrigin
 from bestarm.cli.streams import PICTURE, WantedFile, files_of_store, remark
 from bestarm.racing.calls import race_table
 from bestarm.racing.options import Options
-from bestarm.sources.programs import TIMEOUT, Measured
 from bestarm.result.result import RaceResult
+from bestarm.sources.programs import TIMEOUT, Measured
 from bestarm.studies import demo as study
 from bestarm.studies.output import write_picture
 from bestarm.text import file_name, join_arm_names

@@ -19,12 +19,12 @@ from bestarm.racing.options import (
 from bestarm.racing.state import OpenRound, RaceState
 from bestarm.racing.summary import standing, summarise
 from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreRow, ScoreWithNote, encode_failure
-from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue
+from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue, was_about_items
 from bestarm.record.sqlite import open_store
 from bestarm.record.store import Store, StoredRace, check_stored
 from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
-from bestarm.sources.items import digest, items_in_order, race_arms, seeds_in_progression
+from bestarm.sources.items import Items, digest, items_in_order, race_arms, seeds_in_progression
 from bestarm.sources.programs import changed_measure
 from bestarm.text import first_ten_names, is_hashable, one_line, short, short_repr, with_noun
 from bestarm.values import equal_values, hash_of_values
@@ -94,7 +94,7 @@ class Race(Generic[Arm]):
         if options.store is None:
             self.state.open_rounds()
         else:
-            self._keep_in(open_store(options.store), options)
+            self._keep_in(open_store(options.store), options, given)
 
     def __repr__(self) -> str:
         spent = f"{with_noun(self.state.game.n_rounds, 'round')}, {with_noun(self.state.spent, 'evaluation')}"
@@ -236,7 +236,7 @@ class Race(Generic[Arm]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _keep_in(self, store: Store, options: Options) -> None:
+    def _keep_in(self, store: Store, options: Options, items: Items) -> None:
         """Begin a race in a store, or continue the one that is there."""
         self._store = store
         state = self.state
@@ -248,7 +248,7 @@ class Race(Generic[Arm]):
                 )
             stored = store.load()
             if stored is not None:
-                self._continue(store, stored, options)
+                self._continue(store, stored, options, items)
             else:
                 about = {"format": FORMAT, "source": options.origin, "reason": None}
                 store.create(state.settings.to_plain() | about, state.arms.names)
@@ -259,11 +259,15 @@ class Race(Generic[Arm]):
             self.close()
             raise
 
-    def _continue(self, store: Store, stored: StoredRace, options: Options) -> None:
+    def _continue(self, store: Store, stored: StoredRace, options: Options, given: Items) -> None:
         """Go on with a race that a store holds, after a check that it is the one that was asked for."""
         asked, before = self.state, check_stored(store, stored.settings)
+        wanted = asked.settings
+        if options.target is None and options.algorithm is None and was_about_items(stored.settings):
+            options = replace(options, target="items")
+            wanted = race_settings(options, given, wanted.arms_digest)
         settings = settings_to_continue(
-            asked.settings,
+            wanted,
             stored.settings,
             ahead_given=options.rounds_in_flight is not None,
             test_given=options.comparison is not None or options.algorithm is not None,

@@ -113,6 +113,7 @@ def standing(state: RaceState) -> Standing:
         behind=tuple(lead * unit for lead in behind),
         widest_lead=widest_lead(game.bounds, game.guarantee),
         epsilon=game.guarantee.epsilon * unit,
+        unit=settings.unit or "",
         criterion=game.guarantee.criterion,
         in_flight=in_flight,
         rounds_in_flight=len(state.open),

@@ -253,6 +253,13 @@ def settings_to_continue(
     return replace(settings, algorithm=_use_former_defaults(settings.algorithm, stored["algorithm"]))
 
 
+def was_about_items(stored: Mapping[str, Any]) -> bool:
+    """Whether the target of a race in a file was the items of its list: by default it was, in earlier versions."""
+    algorithm = migrate(stored)["algorithm"]
+    comparison = algorithm.get("comparison") if isinstance(algorithm, Mapping) else None  # a file may hold anything
+    return isinstance(comparison, Mapping) and comparison.get("pool") is not None
+
+
 def _comparison_as_begun(algorithm: Algorithm, plain: Mapping[str, Any]) -> Algorithm:
     """The algorithm chosen for a race, with `Betting` if the file has that: for bounded scores it was the default."""
     chosen, begun = getattr(algorithm, "comparison", None), plain.get("comparison")

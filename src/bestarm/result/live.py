@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import takewhile
 from threading import Event, Lock, RLock, Thread
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
-from bestarm.result.figure import shortened
-from bestarm.text import name_of, with_noun
+from bestarm.result.numbers import Format
+from bestarm.text import distinct_names, name_of, shortened, with_noun
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -180,7 +179,7 @@ def _still_in(now: Standing) -> str:
     text, bound = f"{n_left:,} of {now.n_arms:,}", now.regret_bound
     if bound is None or not bound < 0.99 * now.widest_lead or n_left == 1:
         return text
-    text += f", none better by more than {_amount(now, bound, _up)}"
+    text += f", none better by more than {_amount(now, bound, Format(0).at_most)}"
     end = f"{100 * now.epsilon:g}%" if now.criterion == "wins" else f"{now.epsilon:g} {now.unit}".strip()
     return f"{text} (ends at {end})" if now.epsilon else text
 
@@ -190,7 +189,7 @@ def _behind(now: Standing, longest: int) -> list[tuple[str, str]]:
     leads = [100.0 * lead if now.criterion == "wins" else lead for lead in now.behind]
     n_named = len(leads) if len(leads) == NAMED + 1 else NAMED  # "and 1 more" takes as much room as its name
     behind, rest = leads[:n_named], leads[n_named:]
-    names = apart([name_of(name) for name in now.candidates[:n_named]], longest)
+    names = distinct_names(now.candidates[:n_named], longest)
     write = _digits([*behind, *rest[:1], *rest[-1:]])
     lines = [(names[0], LEADS)] if names else []
     lines += [(name, _difference(now, [lead], write)) for name, lead in zip(names[1:], behind[1:], strict=True)]
@@ -222,27 +221,6 @@ def _digits(values: Sequence[float]) -> Callable[[float], str]:
         return "{:.3g}".format
     few, many = (math.floor(math.log10(size)) for size in (max(sizes), min(sizes)))
     return f"{{:,.{max(0, min(1 - many, 3 - few))}f}}".format
-
-
-def _up(bound: float) -> str:
-    """A bound with two digits, rounded up."""
-    if bound <= 0.0:
-        return "0"
-    power = math.floor(math.log10(bound)) - 1
-    up = math.ceil(bound / 10.0**power * (1.0 - 1e-12)) * 10.0**power
-    return f"{up:,.{max(0, -power)}f}" if 1e-6 <= up < 1e7 else f"{up:.2g}"
-
-
-def apart(names: Sequence[str], longest: int) -> list[str]:
-    """Names of at most so many characters; those that would look alike begin where they differ."""
-    short = [name if len(name) <= longest else shortened(name) for name in names]
-    for text in {text for text in short if short.count(text) > 1}:
-        alike = [k for k, name in enumerate(short) if name == text]
-        letters = zip(*(names[k] for k in alike), strict=False)
-        same = len(list(takewhile(lambda column: len(set(column)) == 1, letters)))
-        for k in alike:
-            short[k] = shortened(f"…{names[k][max(0, same - 4) :]}")
-    return short
 
 
 def _rate(rate: float | None) -> list[str]:
