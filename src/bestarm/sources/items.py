@@ -323,6 +323,8 @@ def _not_json(part: Any) -> Any:
 
 def item_text(item: Any) -> str:
     """An item as records and messages hold it."""
+    if type(item) is int:  # most often a seed or a row; one per round, and no JSON is needed for it
+        return str(item)[:LONGEST_TEXT]
     return storable(full_text(item)[:LONGEST_TEXT])
 
 
