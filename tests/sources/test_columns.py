@@ -137,6 +137,14 @@ def test_other_columns_of_texts_are_left_out_and_that_is_said(reader: Any) -> No
     assert (table.arms, table.items[:2]) == (ARMS, ("Q0", "Q1"))
 
 
+@NOTED
+@BOTH
+def test_texts_that_come_again_are_no_names_of_items(reader: Any) -> None:
+    table = reader(wide(category=["math", "biology"] * (N // 2), question=[f"Q{k}" for k in range(N)]))
+    assert (table.items[0], table.notes[0]) == ("Q0", "left out, because they hold texts: category ('math')")
+    assert reader(wide(category="math")).items[0] == "1"
+
+
 @SILENT
 @BOTH
 @pytest.mark.parametrize("choice", [{"ignore": ["answer", "few"]}, {"arms": ["plain", "steps"]}], ids=str)
@@ -192,6 +200,16 @@ def test_nothing_is_said_where_all_look_alike(reader: Any, frame: pd.DataFrame) 
 def test_a_table_with_one_row_per_arm_is_said_to_be_one(reader: Any) -> None:
     with pytest.warns(TableWarning, match="^items are the rows of column model: if these are the arms, transpose the"):
         reader(pd.DataFrame({"model": ["a", "b", "c"], "mmlu": [0.1, 0.2, 0.3], "gsm": [0.2, 0.3, 0.4]}))
+
+
+@BOTH
+def test_a_first_column_that_only_numbers_the_rows_is_no_arm_and_that_is_said(reader: Any) -> None:
+    frame = wide()
+    frame.insert(0, "line", range(1, N + 1))
+    with pytest.warns(TableWarning, match="^items from line, which only numbers the rows$"):
+        assert reader(frame).arms == ARMS
+    frame.loc[7, "line"] = 0
+    assert reader(frame).arms == ("line", *ARMS)
 
 
 # --- long tables -----------------------------------------------------------------------------------------------------

@@ -144,7 +144,9 @@ def _wide(columns: Columns, choice: ColumnChoice) -> ScoreTable:
     left_out = _leave_texts_out(scores)
     table = table_of(scores, items, groups)
     doubts = _doubts(table) or [f"raced as arms: {first_ten_names(table.arms)}" for _ in left_out]
-    return replace(table, notes=(*_one_row_per_arm(named_by), *left_out, *doubts))
+    if named_by is not None and named_by not in (choice.item, choice.index):
+        left_out = [*_doubts_about_items(named_by, items or []), *left_out]
+    return replace(table, notes=(*left_out, *doubts))
 
 
 def _find_items(columns: Columns, arms: Sequence[str], index: str | None) -> str | None:
@@ -231,10 +233,13 @@ def _first_text(column: Any) -> str:
     return text if len(text) <= 20 else f"{text[:19]}…"
 
 
-def _one_row_per_arm(items: str | None) -> list[str]:
-    if items is None or _plain_name(items) not in ARM_NAMES:
-        return []
-    return [f"items are the rows of column {name_of(items)}: if these are the arms, transpose the table"]
+def _doubts_about_items(name: str, items: list[str]) -> list[str]:
+    """What is to be said of a column that was taken for the items without a word."""
+    if _plain_name(name) in ARM_NAMES:
+        return [f"items are the rows of column {name_of(name)}: if these are the arms, transpose the table"]
+    if _plain_name(name) not in ITEM_NAMES | {*INDEX_NAMES} and _counts_up(items):
+        return [f"items from {name_of(name)}, which only numbers the rows"]
+    return []
 
 
 def _doubts(table: ScoreTable) -> list[str]:
