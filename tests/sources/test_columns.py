@@ -261,11 +261,19 @@ def test_long_tables_with_other_names_are_read_as_named(reader: Any) -> None:
 )
 def test_what_may_be_a_long_table_is_refused_where_it_is_unclear(reader: Any, frame: pd.DataFrame, why: str) -> None:
     with pytest.raises(
-        ParameterError, match=r"^item_column must be given, and arm_column and score_column: "
+        ParameterError, match=r"^arm_column must be given, and item_column and score_column: "
     ) as refused:
         reader(frame)
     assert why in str(refused.value)
     assert "--ignore" in refused.value.spelled(lambda name: f"--{name}")
+
+
+@BOTH
+def test_naming_the_items_is_enough_where_they_alone_are_unclear(reader: Any) -> None:
+    frame = long().assign(question="Q" + long().doc_id.astype(str), latency=1.0)
+    with pytest.warns(TableWarning, match="^read as a long table: items from question, arms from model, "):
+        table = reader(frame, item_column="question")
+    assert (table.arms, table.items[:2]) == (ARMS, ("Q0", "Q1"))
 
 
 @NOTED
