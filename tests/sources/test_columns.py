@@ -128,10 +128,10 @@ def test_other_columns_of_texts_are_left_out_and_that_is_said(reader: Any) -> No
     frame = wide(question=[f"Q{k}" for k in range(N)], answer="Paris", day="2024-01-31")
     with pytest.warns(TableWarning) as caught:
         table = reader(frame)
-    notes = (
-        "left out, because they hold texts: answer ('Paris') and day ('2024-01-31')",
-        "raced as arms: plain, few, steps",
+    said = (
+        "left out, because they hold texts: answer ('Paris') and day ('2024-01-31'); raced as arms: plain, few, steps"
     )
+    notes = (f"{said}; raced as arms: plain, few, steps",)
     assert tuple(str(one.message) for one in caught) == table.notes == notes
     assert {Path(one.filename).name for one in caught if reader is score_table} <= {Path(__file__).name}
     assert (table.arms, table.items[:2]) == (ARMS, ("Q0", "Q1"))
@@ -141,7 +141,8 @@ def test_other_columns_of_texts_are_left_out_and_that_is_said(reader: Any) -> No
 @BOTH
 def test_texts_that_come_again_are_no_names_of_items(reader: Any) -> None:
     table = reader(wide(category=["math", "biology"] * (N // 2), question=[f"Q{k}" for k in range(N)]))
-    assert (table.items[0], table.notes[0]) == ("Q0", "left out, because they hold texts: category ('math')")
+    left_out = "left out, because they hold texts: category ('math'); raced as arms: plain, few, steps"
+    assert (table.items[0], table.notes) == ("Q0", (left_out,))
     assert reader(wide(category="math")).items[0] == "1"
 
 

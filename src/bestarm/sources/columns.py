@@ -143,7 +143,9 @@ def _wide(columns: Columns, choice: ColumnChoice) -> ScoreTable:
         return table_of(scores, items, groups)
     left_out = _leave_texts_out(scores)
     table = table_of(scores, items, groups)
-    doubts = _doubts(table) or [f"raced as arms: {first_ten_names(table.arms)}" for _ in left_out]
+    doubts = _doubts(table)
+    if left_out and not doubts:
+        left_out = [f"{left_out[0]}; raced as arms: {first_ten_names(table.arms)}"]
     if named_by is not None and named_by not in (choice.item, choice.index):
         left_out = [*_doubts_about_items(named_by, items or []), *left_out]
     return replace(table, notes=(*left_out, *doubts))
