@@ -170,7 +170,8 @@ def _over_the_list(result: "RaceResult[Any]") -> str:
         return ""
     if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
         return ""
-    tied = tuple(one.arm for one in result.records if one.arm in result.candidates and abs(one.behind) < 1e-12)
+    standing = [one for one in result.records if one.status in ("leader", "candidate")]
+    tied = tuple(one.arm for one in standing if abs(one.behind) < 1e-12)
     best = f"{join_arm_names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
     return f" Over these {settings.n_items:,} items {best} the best mean of those left."
 

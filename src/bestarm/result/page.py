@@ -35,14 +35,14 @@ def page(result: "RaceResult[Any]") -> str:
         correlation=_correlation(result),
         version=__version__,
         made=date.today().isoformat(),
-        **_first_look(result),
+        **_first_look(result, list(PICTURES)),
     )
     return text
 
 
 def fragment(result: "RaceResult[Any]") -> str:
     """Verdict, table and picture for a notebook."""
-    text: str = _template("fragment.html").render(**_first_look(result))
+    text: str = _template("fragment.html").render(**_first_look(result, ["wide"]))
     return text
 
 
@@ -65,15 +65,15 @@ def _harmless(value: Any) -> Any:
     return sanitize(value, "page") if type(value) is str else value
 
 
-def _first_look(result: "RaceResult[Any]") -> dict[str, Any]:
-    """What a page and a notebook begin with."""
+def _first_look(result: "RaceResult[Any]", kinds: Sequence[str]) -> dict[str, Any]:
+    """What a page and a notebook begin with, and the picture for these kinds of screens."""
     records = result.records if why_none(result) is None else ()
     return {
         "verdict": verdict_lines(result),
-        "tables": [_table(result, part) for part in (records[:SHOWN], records[SHOWN:]) if part],
+        "tables": _tables(result, records),
         "remarks": [*warning_lines(result), *failure_sentences(result), *filter(None, [next_step(result)])],
         "small": small_print(result),
-        "pictures": _pictures(result) if records else {},
+        "pictures": _pictures(result, kinds) if records else {},
         "caption": _caption(result),
     }
 
@@ -86,29 +86,31 @@ def _caption(result: "RaceResult[Any]") -> str:
     return " ".join([*[curves] * evidence, *[leads] * dots])
 
 
-def _table(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> dict[str, Any]:
-    """Headings, rows of cells, and whether they stand on the right; ranks count all arms."""
+def _tables(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> list[dict[str, Any]]:
+    """Headings, rows of cells, and whether they stand on the right: of the first arms, and of all others."""
+    if not records:
+        return []
     columns = table_columns(result, records)
     short_names = distinct_names([record.arm for record in records])
     rows = [
         {"cells": cells, "out": record.status in ("out", "disqualified"), "name": name_of(record.arm), "short": name}
         for record, name, *cells in zip(records, short_names, *(column.cells for column in columns), strict=True)
     ]
-    return {
+    heads = {
         "headings": [column.heading for column in columns],
         "right": [column.right for column in columns],
         "names": [column.heading == "arm" for column in columns],
-        "rows": rows,
     }
+    return [heads | {"rows": part} for part in (rows[:SHOWN], rows[SHOWN:]) if part]
 
 
-def _pictures(result: "RaceResult[Any]") -> dict[str, Any]:
+def _pictures(result: "RaceResult[Any]", kinds: Sequence[str]) -> dict[str, Any]:
     """The picture of the race as SVG, by the kind of screen that it is for."""
     from markupsafe import Markup
 
     from bestarm.result.figure import svg
 
-    return {kind: Markup(svg(result, width)) for kind, width in PICTURES.items()}  # noqa: S704 - Matplotlib escapes names
+    return {kind: Markup(svg(result, PICTURES[kind])) for kind in kinds}  # noqa: S704 - Matplotlib escapes names
 
 
 # --- how scores move together ----------------------------------------------------------------------------------------
