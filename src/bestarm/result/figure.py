@@ -200,7 +200,7 @@ def _soften(panel: Axes) -> None:
 def svg(result: "RaceResult[Any]", width: float) -> str:
     """The picture for a page: an SVG element whose ink follows the colours of the page."""
     buffer = io.StringIO()
-    fonts = {"svg.fonttype": "none", "svg.hashsalt": f"bestarm {width}"}
+    fonts: Any = {"svg.fonttype": "none", "svg.hashsalt": f"bestarm {width}"}
     with mpl.rc_context(fonts), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's own fonts are used
         race_figure(result, width).savefig(buffer, format="svg", transparent=True, metadata=NO_METADATA)
