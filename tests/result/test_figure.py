@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import bestarm
 from bestarm.algorithms import LUCB
 from bestarm.comparisons import StudentMixture
-from bestarm.result.figure import COLOURS, LOWEST, MOST_DOTS, PAPER, svg
+from bestarm.result.figure import COLOURS, LOWEST, MOST_CURVES, MOST_DOTS, PAPER, svg
 from bestarm.result.history import pictures_of
 
 Table = NDArray[np.float64]
@@ -192,7 +192,12 @@ def test_any_number_of_arms_is_drawn(n_arms: int, n_items: int) -> None:
     result = board(n_arms, n_items)
     figure = result.plot()
     assert figure.get_size_inches()[1] < 14
-    assert len(curves(figure.axes[0])) == n_arms
+    drawn = curves(figure.axes[0])
+    assert len(drawn) == min(n_arms, MOST_CURVES)
+    hidden = f"; {n_arms - MOST_CURVES:,} more arms not shown" if n_arms > MOST_CURVES else ""
+    assert figure.axes[0].get_xlabel() == f"items{hidden}"
+    standing = [line for line in drawn if line.get_xdata()[-1] == result.evidence_history.rounds[-1]]
+    assert len(standing) >= min(MOST_CURVES, len(result.candidates))
     shown = min(n_arms, MOST_DOTS)
     assert len(figure.axes[-1].get_yticklabels()) == shown
     more = "" if n_arms <= shown else f"; {n_arms - shown:,} more arms not shown"

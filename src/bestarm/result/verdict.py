@@ -68,11 +68,18 @@ def _claim(result: "RaceResult[Any]") -> str:
             return f"UNDECIDED: {join_arm_names(candidates, 'or')}"
         return f"{len(candidates):,} OF {len(result.arms):,} MAY BE THE BEST: {best} leads"
     if result.reason is Reason.WITHIN_EPSILON:
-        epsilon = lead_format(result).exactly(result.guarantee.epsilon * result.unit)
-        return f"BEST OR WITHIN {epsilon} OF IT: {best}"
+        return f"BEST OR WITHIN {_epsilon(result)} OF IT: {best}"
     if len(candidates) > 1:
         return f"{'TIE' if result.guarantee.criterion == 'mean' else 'NO WINNER'}: {join_arm_names(candidates)}"
+    if result.exact:
+        return f"{'LOWEST' if result.settings.lower_is_better else 'HIGHEST'} MEAN: {best}"
+    if result.disqualified:
+        return f"BEST OF THE OTHER {len(result.arms) - len(result.disqualified):,}: {best}"
     return f"BEST: {best}"
+
+
+def _epsilon(result: "RaceResult[Any]") -> str:
+    return lead_format(result).exactly(result.guarantee.epsilon * result.unit)
 
 
 def _surety(result: "RaceResult[Any]") -> list[str]:
@@ -83,8 +90,10 @@ def _surety(result: "RaceResult[Any]") -> list[str]:
     said = [sure, about(result)]
     if result.guarantee.criterion == "wins":
         said.append("by wins")
+    if result.settings.lower_is_better:
+        said.append("lower is better")
     if gone := [failed.arm for failed in result.disqualified]:
-        said.append(f"without {name_of(gone[0])}" if len(gone) == 1 else f"without {len(gone):,} arms that failed")
+        said.append(f"{name_of(gone[0])} failed" if len(gone) == 1 else f"{len(gone):,} arms failed")
     return [part for part in said if part]
 
 
@@ -122,7 +131,8 @@ def _closest(result: "RaceResult[Any]") -> str:
         said.append(f"{name_of(rival.arm)} {amount if first.behind >= 0.0 else _gap(amount, wins)}")
     if len(rivals) > named:
         said.append(f"the other {len(rivals) - named:,} at least {form.at_least(rivals[named].behind)}")
-    return f"{', '.join(said)}."
+    near = result.reason is Reason.WITHIN_EPSILON
+    return f"{', '.join(said)}{f'; none is better by more than {_epsilon(result)}' if near else ''}."
 
 
 def _gap(amount: str, wins: bool) -> str:
@@ -175,10 +185,10 @@ def next_step(result: "RaceResult[Any]") -> str | None:
     elif result.reason is Reason.RAN_OUT_OF_ITEMS:
         ways.append("more items")
     elif result.reason in (Reason.INTERRUPTED, Reason.OUTAGE) and result.n_rounds:
-        ways.append("continue the race, if it has a store")
+        ways.append("continue the race (the same call with its store)")
     bound = bound_text(result, result.regret_bound)
     if ways and bound is not None and result.guarantee.criterion == "mean":
-        ways.append(f"accept the leader as it is (epsilon {bound})")
+        ways.append(f"accept the leader, at most {bound} worse than the best (epsilon {bound})")
     return f"Next: {', or '.join(ways)}." if ways else None
 
 
@@ -197,9 +207,12 @@ def cost(result: "RaceResult[Any]") -> str:
     spent = result.n_evaluations
     if result.complete:  # all is there: how much of it was needed
         share = spent / (result.settings.everything or spent) / len(result.arms)
-        return f"A race needs {max(0.01, share):.0%} of these scores (--live)."
+        asked = "would have needed" if result.answered else "would have used"
+        return f"A race {asked} {max(0.01, share):.0%} of these scores (--live)."
     if result.saved is None:
-        return f"{with_noun(spent, 'evaluation')} in {with_noun(result.n_rounds, 'round')}."
+        drawn = result.settings.items == "drawn"
+        n_rounds = with_noun(result.n_rounds, "draw" if drawn else "round")
+        return f"{with_noun(spent, 'evaluation')} in {n_rounds}{' with replacement' if drawn else ''}."
     everything = (result.settings.everything or 0) * len(result.arms)
     return f"{spent:,} of {with_noun(everything, 'evaluation')} ({min(result.saved, 0.99):.0%} saved)."
 
@@ -215,9 +228,9 @@ def conditions(result: "RaceResult[Any]") -> list[str]:
     if result.bounds is not None and promise.criterion == "mean":
         low, high = result.bounds
         beyond = settings.own_range and result.target == "population"  # the range of a table that is known
-        said.append(f"{'other scores stay' if beyond else 'scores lie'} in [{low:g}, {high:g}]")
+        said.append(f"{'new items score' if beyond else 'scores lie'} in [{low:g}, {high:g}]")
     elif promise.criterion == "wins":
-        said.append("one arm beats all others")
+        said.append("some arm beats every other one")
     elif promise.nearly_gaussian:
         said.append(f"differences are {'symmetric' if promise.symmetric else 'nearly Gaussian'}")
     else:
