@@ -1,6 +1,7 @@
 """A result as one self-contained HTML page: no script, readable on a phone and in print."""
 
 import math
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from bestarm.result.explanation import explained, failure_sentences
 from bestarm.result.history import pictures_of
+from bestarm.result.outcome import ArmRecord
 from bestarm.result.table import SHOWN, note_on_shared_items, settings_in_words, table_columns, verdict_lines
 from bestarm.result.verdict import next_step, small_print, warning_lines, why_none
 from bestarm.text import distinct_names, name_of, sanitize

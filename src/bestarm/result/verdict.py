@@ -63,19 +63,24 @@ def why_none(result: "RaceResult[Any]") -> str | None:
 
 def _claim(result: "RaceResult[Any]") -> str:
     best, candidates = name_of(result.leader), result.candidates
+    if not result.answered and len(candidates) <= NAMED:
+        return f"UNDECIDED: {join_arm_names(candidates, 'or')}"
     if not result.answered:
-        if len(candidates) <= NAMED:
-            return f"UNDECIDED: {join_arm_names(candidates, 'or')}"
         return f"{len(candidates):,} OF {len(result.arms):,} MAY BE THE BEST: {best} leads"
-    if result.reason is Reason.WITHIN_EPSILON:
-        return f"BEST OR WITHIN {_epsilon(result)} OF IT: {best}"
-    if len(candidates) > 1:
+    if len(candidates) > 1 and result.reason is Reason.ALL_ITEMS_USED:
         return f"{'TIE' if result.guarantee.criterion == 'mean' else 'NO WINNER'}: {join_arm_names(candidates)}"
+    return f"{_what_it_is(result)}: {best}"
+
+
+def _what_it_is(result: "RaceResult[Any]") -> str:
+    """What the arm is that answers."""
+    if result.reason is Reason.WITHIN_EPSILON:
+        return f"BEST OR WITHIN {_epsilon(result)} OF IT"
     if result.exact:
-        return f"{'LOWEST' if result.settings.lower_is_better else 'HIGHEST'} MEAN: {best}"
+        return "LOWEST MEAN" if result.settings.lower_is_better else "HIGHEST MEAN"
     if result.disqualified:
-        return f"BEST OF THE OTHER {len(result.arms) - len(result.disqualified):,}: {best}"
-    return f"BEST: {best}"
+        return f"BEST OF THE OTHER {len(result.arms) - len(result.disqualified):,}"
+    return "BEST"
 
 
 def _epsilon(result: "RaceResult[Any]") -> str:
