@@ -140,7 +140,7 @@ def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float, n_more: i
     panel.set_ylabel("evidence against being the best", color=SOFT)
     panel.yaxis.set_major_locator(LogLocator(numticks=8))
     panel.yaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{'≤ ' * (value <= LOWEST)}{value:,.4g}"))
+    panel.yaxis.set_major_formatter(FuncFormatter(_evidence_label))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     note = f"out: {out_at:,.4g} to 1 against"
@@ -149,6 +149,11 @@ def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float, n_more: i
         color=INK,
     )  # fmt: skip
     _soften(panel)
+
+
+def _evidence_label(value: float, _: int | None) -> str:
+    """A tick of the evidence; what is lower than the last one is drawn there."""
+    return f"{'≤ ' if value <= LOWEST else ''}{value:,.4g}"
 
 
 def draw_differences(panel: Axes, result: "RaceResult[Any]", width: float) -> None:
