@@ -204,7 +204,7 @@ def test_the_page_begins_with_verdict_and_table_and_all_but_the_picture_is_folde
     assert summaries(tree)[-1] == "Settings"
     small = [text_of(node) for node in of_class(main, "soft", "p")]
     for sentence in small:
-        assert sentence in " ".join(str(result).replace(" More: result.explain() or --explain.", "").split())
+        assert sentence in " ".join(str(result).replace(" More: explain(), --explain.", "").split())
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -46,7 +46,7 @@ def explained(result: "RaceResult[Any]") -> dict[str, list[str]]:
     """Everything that can be said about a result: sentences, by the question that they answer."""
     parts = {
         "The answer in full": [*said_in_full(result), *_like_these(result)],
-        "What weakens it": [*_breakdown(result), *_unseen(result), *doubts(result)],
+        "What weakens it": [*_unseen(result), *doubts(result)],
         "What it means and assumes": guarantee(result),
         "How the race went": course(result),
     }
@@ -229,7 +229,7 @@ def _unseen(result: "RaceResult[Any]") -> list[str]:
 
 def doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer, each in a sentence."""
-    said = [f"{warning}." for warning in result.warnings]
+    said = [*_breakdown(result), *(f"{warning}." for warning in result.warnings)]
     said += [*_outage(result), *_disqualified(result), *_circle(result)]
     if (against := result.contradiction) is not None:
         said.append(
