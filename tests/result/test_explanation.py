@@ -28,10 +28,7 @@ NORMAL = (
     "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
     "(strongly skewed or discrete scores weaken the guarantee)."
 )
-NOT_COVERED = (
-    "the guarantee does not cover them; give bounds if the scores have any, or compare by wins (the criterion), "
-    "which assumes nothing"
-)
+NOT_COVERED = "the guarantee does not cover them; give the bounds that scores lie in"
 FAILED = "(evaluate('{}', {}) failed: OSError: disk full): nothing is known about how good it is."
 NOTHING = "No answer: the {} before the first round was complete."
 OR_HIGH = f"{THOSE}{{}}, or the best of all is high, which could not be evaluated, {SURE}"
@@ -95,7 +92,7 @@ VERDICTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "all items used: tie": (
         {"evaluate": lambda arm, item: 0.5, "items": range(7)},
-        f"low, mid and high tie for the best mean over all 7 items as scored here {SURE}. {OPEN} 3 of 3 arms may be "
+        f"low, mid and high tie for the best mean over all 7 items as scored here. {OPEN} 3 of 3 arms may be "
         f"the best, {SURE}.",
     ),
     "ran out of items: sample": (

@@ -185,7 +185,7 @@ def test_means_over_different_items_are_said_to_be_compared_on_shared_ones(race:
     assert "shares with" not in str(race(arms=["low", "high"]))  # both on the same items
     assert "shares with" not in str(board(scores(3)))
     wins = race(criterion="wins", bounds=None, evaluate=lambda arm, item: {"low": 0, "mid": item % 3, "high": 2}[arm])
-    assert " (lost − won, %: on the items that an arm shares with high)" in str(wins)
+    assert " (lost − won: on the items that an arm shares with high)" in str(wins)
 
 
 def test_cells_are_those_of_the_records(race: Race) -> None:

@@ -1,6 +1,7 @@
 """The first lines of a result: the answer, what one asks next, what to do, and on what it rests."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
@@ -126,27 +127,35 @@ def _closest(result: "RaceResult[Any]") -> str:
     ]
     if not rivals:
         return ""
-    form, wins = lead_format(result), result.guarantee.criterion == "wins"
     rivals.sort(key=lambda rival: rival.behind)
-    named = NAMED if len(rivals) <= NAMED else NAMED - 1
-    first, *others = rivals[:named]
-    said = [f"{name_of(first.arm)} {_gap(form.amount(first.behind), wins)}"]
-    for rival in others:
-        amount = form.amount(rival.behind)
-        said.append(f"{name_of(rival.arm)} {amount if first.behind >= 0.0 else _gap(amount, wins)}")
-    if len(rivals) > named:
-        said.append(f"the other {len(rivals) - named:,} at least {form.at_least(rivals[named].behind)}")
+    said = _wins(result, rivals) if result.guarantee.criterion == "wins" else _gaps(result, rivals)
     near = result.reason is Reason.WITHIN_EPSILON
     return f"{', '.join(said)}{f'; none is better by more than {_epsilon(result)}' if near else ''}."
 
 
-def _gap(amount: str, wins: bool) -> str:
-    """How far an arm is behind the leader, as it follows the name of the arm."""
-    if wins and amount.startswith("-"):
-        return f"wins against it on {amount[1:]} more items than it loses"
-    if wins:
-        return f"loses to it on {amount} more items than it wins"
-    return f"is {amount[1:]} ahead on the items that both share" if amount.startswith("-") else f"is {amount} behind"
+def _gaps(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[str]:
+    """How far the closest arms are behind, and the others at least."""
+    form, named = lead_format(result), NAMED if len(rivals) <= NAMED else NAMED - 1
+    said = []
+    for k, rival in enumerate(rivals[:named]):
+        amount, name = form.amount(rival.behind), name_of(rival.arm)
+        if amount.startswith("-"):
+            said.append(f"{name} is {amount[1:]} ahead on the items that both share")
+        else:
+            said.append(f"{name} {amount}" if k and rivals[0].behind >= 0.0 else f"{name} is {amount} behind")
+    if len(rivals) > named:
+        said.append(f"the other {len(rivals) - named:,} at least {form.at_least(rivals[named].behind)}")
+    return said
+
+
+def _wins(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[str]:
+    """On how many more items the leader wins than it loses against the closest arms, and the others at least."""
+    form, named = lead_format(result), NAMED if len(rivals) <= NAMED else NAMED - 1
+    amounts = [form.amount(rival.behind) for rival in rivals[:named]]
+    said = [f"{amount} against {name_of(rival.arm)}" for amount, rival in zip(amounts, rivals, strict=False)]
+    if len(rivals) > named:
+        said.append(f"at least {form.at_least(rivals[named].behind)} against the other {len(rivals) - named:,}")
+    return [f"Items won minus lost: {said[0]}", *said[1:]]
 
 
 def _open_question(result: "RaceResult[Any]") -> str:
@@ -219,7 +228,8 @@ def cost(result: "RaceResult[Any]") -> str:
         n_rounds = with_noun(result.n_rounds, "draw" if drawn else "round")
         return f"{with_noun(spent, 'evaluation')} in {n_rounds}{' with replacement' if drawn else ''}."
     everything = (result.settings.everything or 0) * len(result.arms)
-    return f"{spent:,} of {with_noun(everything, 'evaluation')} ({min(result.saved, 0.99):.0%} saved)."
+    saved = f" ({min(result.saved, 0.99):.0%} saved)" if result.saved >= 0.005 else ""
+    return f"{spent:,} of {with_noun(everything, 'evaluation')}{saved}."
 
 
 def conditions(result: "RaceResult[Any]") -> list[str]:
