@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bestarm.result.result import RaceResult
 
 
+FEW_ROWS = 20  # of a table that is not folded
 FEWEST = 3  # shared items that a correlation needs
 MOST_CORRELATED = 12  # arms whose correlations are looked at
 ALIKE = 0.1  # a picture of correlations that differ by less says nothing
@@ -72,7 +73,8 @@ def _first_look(result: "RaceResult[Any]", kinds: Sequence[str]) -> dict[str, An
         "verdict": verdict_lines(result),
         "tables": _tables(result, records),
         "note": note_on_shared_items(result, records[:SHOWN]) if records else "",
-        "remarks": [*warning_lines(result), *failure_sentences(result), *filter(None, [next_step(result)])],
+        "warnings": warning_lines(result),
+        "remarks": [*failure_sentences(result), *filter(None, [next_step(result)])],
         "small": small_print(result),
         "pictures": _pictures(result, kinds) if records else {},
         "caption": _caption(result),
@@ -94,7 +96,7 @@ def _tables(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> lis
     columns = table_columns(result, 0, len(records))
     short_names = distinct_names([record.arm for record in records])
     rows = [
-        {"cells": cells, "out": record.status in ("out", "disqualified"), "name": name_of(record.arm), "short": name}
+        {"cells": cells, "out": cells[-1] in ("out", "disqualified"), "name": name_of(record.arm), "short": name}
         for record, name, *cells in zip(records, short_names, *(column.cells for column in columns), strict=True)
     ]
     heads = {
@@ -102,7 +104,8 @@ def _tables(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> lis
         "right": [column.right for column in columns],
         "names": [column.heading == "arm" for column in columns],
     }
-    return [heads | {"rows": part} for part in (rows[:SHOWN], rows[SHOWN:]) if part]
+    first = SHOWN if len(rows) > FEW_ROWS else len(rows)
+    return [heads | {"rows": part} for part in (rows[:first], rows[first:]) if part]
 
 
 def _pictures(result: "RaceResult[Any]", kinds: Sequence[str]) -> dict[str, Any]:
