@@ -40,6 +40,7 @@ from bestarm.racing.interruption import (
 from bestarm.racing.options import Options
 from bestarm.racing.state import OpenRound
 from bestarm.racing.summary import warn_of
+from bestarm.record.record import ScoreWithNote
 from bestarm.result.live import display
 from bestarm.result.result import RaceResult
 from bestarm.text import safe_str, short_repr
@@ -228,7 +229,7 @@ class _RaceRunner:
             if self.interruption.asked:  # whatever came out since then may have come out because of it
                 rest = []
             elif not race.finished:  # what failed may have failed for the same reason
-                rest = [(number, arm, outcome) for number, arm, outcome in rest if isinstance(outcome, float)]
+                rest = [one for one in rest if _is_score(one[2])]
             race.record_outcomes(rest)
 
 
@@ -316,6 +317,11 @@ def _came_back(future: Future[list[EvaluationOutcome]], call: Call) -> bool:
     if not isinstance(outcomes, list) or len(outcomes) != len(call.arms):
         return False
     return all(isinstance(one, EvaluationOutcome) and one == one for one in outcomes)  # noqa: PLR0124 - NaN is no score
+
+
+def _is_score(outcome: EvaluationOutcome) -> bool:
+    """Whether an evaluation succeeded in the end: a time-out did not, though it counts as a score."""
+    return isinstance(outcome, float) or (isinstance(outcome, ScoreWithNote) and not outcome.note.counted)
 
 
 def _collected(done: dict[Future[list[EvaluationOutcome]], Call]) -> Batch:
