@@ -58,7 +58,7 @@ class KnownVariance:
     __repr__ = shortest_call
 
     def variances_of(self, n_arms: int) -> Array:
-        """One variance per arm."""
+        """The variance of each arm, in a game of so many."""
         check_n_arms(n_arms)
         values = np.asarray(self.variances, dtype=np.float64)
         if values.ndim == 1 and values.size != n_arms:

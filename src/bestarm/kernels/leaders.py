@@ -260,8 +260,8 @@ def protect_leader(board, leaders):
 
 
 @part
-def name_leaders(board, leaders, t):
-    """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
+def name_who_beat(board, leaders, t):
+    """Fill in who beat the arms of this round for which no bet on pairs says it: the first leader that is another one."""
     for a in range(board.progress[0].n_queried):
         arm, c = board.arms[a], 0
         if board.beaten_round[arm] == t and board.beaten_by[arm] < 0:

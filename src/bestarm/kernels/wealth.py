@@ -4,7 +4,7 @@ import numpy as np
 
 from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
-from bestarm.kernels.leaders import bet_on_leaders, name_leaders, protect_leader, renew_leaders
+from bestarm.kernels.leaders import bet_on_leaders, name_who_beat, protect_leader, renew_leaders
 from bestarm.kernels.rounds import (
     IMPOSSIBLE,
     absorb_squares,
@@ -389,7 +389,7 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
         if found:
             mark_by_summed_wealth(board, sums, row_of, total, chosen, rule, t)
             if on_leaders is not None:
-                name_leaders(board, leaders, t)
+                name_who_beat(board, leaders, t)
         if found or rule.epsilon > 0.0 or t == rule.pool or progress.next_exit <= t:
             end_round(board, wins, near, portfolio, rule, t, found)
         if on_leaders is not None:  # noqa: SIM102

@@ -25,7 +25,7 @@ from bestarm.racing.evaluation import (
     ProgramEndError,
     call_text,
     failed_call,
-    group_mean,
+    function_on_groups,
     outcome_of_error,
     score_or_failure,
 )
@@ -79,7 +79,7 @@ def run_race(
     race: Race[Arm] = Race.from_options(arms, items, replace(options, usual_in_flight=ahead))
     evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
     if options.groups is not None:
-        evaluation = replace(evaluation, function=group_mean(evaluation))
+        evaluation = replace(evaluation, function=function_on_groups(evaluation))
     nested = inside_evaluation()
     with race, display(race.standing, execution.progress and not nested) as show, interruptible() as interruption:
         race.state.around_items = interruption
@@ -266,7 +266,7 @@ class _SubmittedCalls:
     def collect(self, done: Iterable[Future[list[EvaluationOutcome]]]) -> Batch:
         """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
         for future in done:
-            _raise_errors_of_race(future, self.calls[future])
+            _raise_what_ends_race(future, self.calls[future])
         back = [future for future in done if not self._given_once_more(future)]
         ordered = sorted(back, key=lambda future: self.calls[future][:2])
         return _collected({future: self.calls.pop(future) for future in ordered})
@@ -292,7 +292,7 @@ class _SubmittedCalls:
         return _collected({future: call for future, call in self.calls.items() if _came_back(future, call)})
 
 
-def _raise_errors_of_race(future: Future[list[EvaluationOutcome]], call: Call) -> None:
+def _raise_what_ends_race(future: Future[list[EvaluationOutcome]], call: Call) -> None:
     """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
     number = call.number
     if future.cancelled():
