@@ -17,8 +17,8 @@ from bestarm.kernels.state import (
     PairBets,
     ShiftedWealth,
     WealthRule,
-    new_leader_log,
     new_leaders,
+    new_past_leaders,
     new_shifted_wealth,
     with_room,
 )
@@ -102,7 +102,7 @@ class LeaderEvidence(WealthEvidence):
         self.share = pairs or PAIRS  # without bets on pairs, the share that only the regret bound uses
         super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
-        self.log = new_leader_log(n_arms, BETS.size)
+        self.past_leaders = new_past_leaders(n_arms, BETS.size)
         epsilon = goal.epsilon * betting.scale
         self.regret = RegretBound(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
         self._near = RegretBound(self, np.array([epsilon]))
@@ -125,17 +125,17 @@ class LeaderEvidence(WealthEvidence):
         return used
 
     def _chosen(self) -> tuple[LeaderBets, None]:
-        """The bets on leaders, with room for the next renewal in their log."""
-        self.log = with_room(self.log)
-        return LeaderBets(self.leaders, self.log), None
+        """The bets on leaders, with room to note the next renewal."""
+        self.past_leaders = with_room(self.past_leaders)
+        return LeaderBets(self.leaders, self.past_leaders), None
 
     def _wealth_on_chosen(self) -> Array:
         return self.leaders.total
 
     def _paused(self) -> bool:
         """Whether the leaders were renewed after the last round, however the rounds are told."""
-        n_entries = self.log.n_entries[0]
-        last = self.log.first_rounds[n_entries - 1] if n_entries > 0 else 0
+        n_entries = self.past_leaders.n_entries[0]
+        last = self.past_leaders.first_rounds[n_entries - 1] if n_entries > 0 else 0
         return bool(last == self.board.n_rounds + 1)
 
     def _replace_withdrawn(self) -> None:
@@ -148,8 +148,8 @@ class LeaderEvidence(WealthEvidence):
         if board.n_rounds > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
             schedule = leaders.progress[0]
             planned = schedule.next_renewal
-            self.log = with_room(self.log)
-            replace_withdrawn(board.n_rounds, board, leaders, self.log, self.rule.zone)
+            self.past_leaders = with_room(self.past_leaders)
+            replace_withdrawn(board.n_rounds, board, leaders, self.past_leaders, self.rule.zone)
             schedule.next_renewal = min(planned, schedule.next_renewal)
 
     def _columns(self) -> Indices:
@@ -271,6 +271,6 @@ class RegretBound:
                 break
             column_of = np.full(evidence.board.arms.size, -1)
             column_of[arms] = np.arange(arms.size)
-            bets = evidence.log, evidence.leaders, self._on_pair
+            bets = evidence.past_leaders, evidence.leaders, self._on_pair
             replay_shifted(rows, column_of, begun, *bets, wealth, evidence.rule)
         replay.n_rounds = evidence.history.n_rounds
