@@ -148,7 +148,7 @@ def log_wealth(differences, nu, pool, mixture, cap):
 
 
 PORTFOLIO_GROWTH = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
-FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
+RIDGE_ROUNDS = 30.0  # rounds worth of ridge in the second moments that they are learned from
 MOST = 0.95  # the largest share of a portfolio that is bet
 
 
@@ -194,7 +194,7 @@ def _learn_portfolio(t, board, portfolio, scale):
             for k in range(m - 1):
                 moments[j, k] = moments[j, k] * scale * scale + means[j] * means[k]
         for j in range(m - 1):
-            moments[j, j] *= 1.0 + FADING / t
+            moments[j, j] *= 1.0 + RIDGE_ROUNDS / t
             w[j] = portfolio.bets[i, others[j]]
         nonnegative_minimum(means, moments, w, 3 * m)
         total = w.sum()
