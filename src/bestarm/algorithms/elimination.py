@@ -176,7 +176,7 @@ class EliminationGame(Game):
 
         self._board.last_round[arms] = self.n_rounds
         withdraw_arms(self._board, self.n_rounds)
-        self._evidence.arms_withdrawn = True
+        self._evidence.note_withdrawn()
         self._read_progress()
         self._asked = None
 

@@ -14,9 +14,7 @@ from bestarm.kernels.state import (
     GOING_ON,
     WITHIN_EPSILON,
     LeaderBets,
-    PairBets,
     ShiftedWealth,
-    WealthRule,
     new_leaders,
     new_past_leaders,
     new_shifted_wealth,
@@ -97,25 +95,20 @@ class LeaderEvidence(WealthEvidence):
     """The wealth of bets on averages of the leaders, and of bets on pairs beside it where there are any."""
 
     def __init__(self, n_arms: int, betting: Betting, goal: Goal, pairs: float) -> None:
-        self._pairs = pairs
+        share = pairs or PAIRS  # without bets on pairs, the share that only the regret bound uses
+        for_kernel = goal._replace(epsilon=0.0)  # it leaves the end by epsilon to `play`, and pauses for it
+        super().__init__(n_arms, betting, for_kernel, share=share, on_pairs=pairs > 0.0, pause=goal.epsilon > 0.0)
         self._goal = goal
-        self.share = pairs or PAIRS  # without bets on pairs, the share that only the regret bound uses
-        super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
+        self._arms_withdrawn = False  # since the last round
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
         self.past_leaders = new_past_leaders(n_arms, BETS.size)
         epsilon = goal.epsilon * betting.scale
         self.regret = RegretBound(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
-        self._near = RegretBound(self, np.array([epsilon]))
-
-    def _rule(self, goal: Goal) -> WealthRule:
-        return super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0)
-
-    def _pair_bets(self) -> PairBets | None:
-        return super()._pair_bets() if self._pairs > 0.0 else None
+        self._at_epsilon = RegretBound(self, np.array([epsilon]))  # of this shift alone, to end within epsilon
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        if self.arms_withdrawn:
+        if self._arms_withdrawn:
             self._replace_withdrawn()
         used = 0
         while used < len(rows) and (played := super().play(rows[used:])):
@@ -138,12 +131,16 @@ class LeaderEvidence(WealthEvidence):
         last = self.past_leaders.first_rounds[n_entries - 1] if n_entries > 0 else 0
         return bool(last == self.board.n_rounds + 1)
 
+    def note_withdrawn(self) -> None:
+        """Before the next round, look whether the leaders must be chosen anew."""
+        self._arms_withdrawn = True
+
     def _replace_withdrawn(self) -> None:
         """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""
         from bestarm.kernels.leaders import replace_withdrawn
 
         board, leaders = self.board, self.leaders
-        self.arms_withdrawn = False
+        self._arms_withdrawn = False
         columns, queried = self._columns(), board.arms[: board.n_queried]
         if board.n_rounds > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
             schedule = leaders.progress[0]
@@ -166,7 +163,7 @@ class LeaderEvidence(WealthEvidence):
             return  # it has ended, or somebody was withdrawn
         leader = int(arms[candidates[np.argmax(means[candidates])]])
         others = [arm for arm in arms[candidates].tolist() if arm != leader]
-        if self._near.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
+        if self._at_epsilon.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
             board.progress["ended"] = WITHIN_EPSILON
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:

@@ -76,23 +76,33 @@ class WealthEvidence(Evidence):
     """The wealth of bets on all differences, or on their signs where the criterion is wins.
 
     Bounds on differences need the rewards themselves, so these are kept. ``share`` is the share of the wealth in bets
-    on pairs: less than 1 where a subclass has bets of another kind beside them.
+    on pairs: less than 1 where a subclass has bets of another kind beside them. A subclass may also do without bets
+    ``on_pairs``, and ``pause`` when its leaders are renewed.
     """
 
     keeps_pairs = False
-    share = 1.0
 
-    def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
+    def __init__(
+        self,
+        n_arms: int,
+        betting: "Betting",
+        goal: Goal,
+        criterion: Criterion = "mean",
+        *,
+        share: float = 1.0,
+        on_pairs: bool = True,
+        pause: bool = False,
+    ) -> None:
         super().__init__(n_arms)
         self.betting = betting
         self.criterion = criterion
-        self.rule = self._rule(goal)
-        self.pairs: PairBets | None = self._pair_bets()  # None without bets on pairs
+        self.rule = self._rule(goal, share, pause)
+        self.pairs = PairBets(np.zeros((n_arms, n_arms)), self._pair_wealth()) if on_pairs else None
         self.near: PairWealth | None = self._pair_wealth() if self.rule.epsilon > 0.0 else None
         self.history = History(self.board)
         self._mixture = betting.mixture(FOREVER - 1)
 
-    def _rule(self, goal: Goal) -> WealthRule:
+    def _rule(self, goal: Goal, share: float, pause: bool) -> WealthRule:
         # Arm i is out when share * mean_j(pair wealth of j against i) + (1 - share) * (wealth on chosen opponents)
         # >= 1 / delta, with the mean over the K - 1 others. Multiplied by (K - 1) / share that is
         # sum_j(pair wealth) + chosen * (wealth on chosen opponents) >= threshold.
@@ -104,16 +114,12 @@ class WealthEvidence(Evidence):
             scale=scale,
             pool=betting.pool or 0,
             cap=CAP,
-            threshold=others / (self.share * goal.delta),
+            threshold=others / (share * goal.delta),
             low=betting.bounds[0],
-            chosen=others * (1.0 - self.share) / self.share,
+            chosen=others * (1.0 - share) / share,
+            pause=pause,
             signs=self.criterion == "wins",
         )
-
-    def _pair_bets(self) -> PairBets | None:
-        """The bets that an arm is better than another, where there are any."""
-        K = self.board.arms.size
-        return PairBets(np.zeros((K, K)), self._pair_wealth())
 
     def _pair_wealth(self) -> PairWealth:
         bets, weights = np.array(self.betting.bets), np.array(self.betting.weights)
