@@ -83,7 +83,10 @@ class RaceOptions(_Aim, _Test, _Course, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a race: what is not among them is refused. None means not given."""
+    """The options of a race: what is not among them is refused.
+
+    None means not given, and gets its default where it depends on the others; what always has the same is here.
+    """
 
     delta: float | None = None
     bounds: tuple[float, float] | None = None

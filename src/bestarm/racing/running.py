@@ -88,7 +88,7 @@ def run_race(
             with evaluating():
                 runner.run(execution)
         except KeyboardInterrupt:
-            interruption.close()
+            interruption.shut()
             if nested:
                 raise
             ended = replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
@@ -130,22 +130,26 @@ class _RaceRunner:
     def _evaluate(self, todo: OpenRound) -> None:
         """Evaluate a round; it is stored as a whole unless it is slow or fails."""
         if self.evaluation.jointly or self.evaluation.retries:
-            go_on = partial(self._make_calls, self._calls(todo))
+            fill = partial(self._make_calls, self._calls(todo))
         else:
-            go_on = partial(self._call_once, todo, iter(self._in_order(todo)))
-        batch: Batch = []
+            fill = partial(self._call_once, todo, iter(self._in_order(todo)))
+        batch: Batch = []  # is filled rather than returned, so that it is there when something is raised
         try:
-            while go_on(batch):
+            while fill(batch):
                 done, batch = batch, []
                 self.race.record_outcomes(done)
                 if self.show is not None:
                     self.show()
-        finally:
-            self.interruption.close()
+        finally:  # the round is evaluated, or something was raised on the way: either way the rest is stored
+            self.interruption.shut()
             self.race.record_outcomes(batch)
 
     def _call_once(self, todo: OpenRound, arms: Iterator[int], batch: Batch) -> bool:
-        """Evaluate arms until there is something to store at once; False when all are evaluated."""
+        """Evaluate arms until there is something to store at once; False when all are evaluated.
+
+        What `Evaluation.__call__` does, for one arm and one attempt, without a call of its own for each evaluation:
+        it takes most of the time of races with quick functions. Both must treat errors and scores alike.
+        """
         values, names, item = self.race.state.arms.values, self.race.state.arms.names, todo.item
         function, bounds, started = self.evaluation.function, self.evaluation.bounds, time.monotonic()
         low, high = bounds or REAL
@@ -159,7 +163,7 @@ class _RaceRunner:
                 else:
                     if not (type(outcome) is float and low <= outcome <= high):  # most often it is
                         outcome = score_or_failure(outcome, bounds, names[arm], item)
-                if self.interruption.asked:  # what was evaluated when Ctrl-C came is dropped, whatever came out
+                if self.interruption.came:  # what was evaluated when Ctrl-C came is dropped, whatever came out
                     raise KeyboardInterrupt
                 batch.append((todo.number, arm, outcome))
                 if isinstance(outcome, EvaluationError) or time.monotonic() - started > SAVE_AFTER:
@@ -167,7 +171,7 @@ class _RaceRunner:
         return False
 
     def _make_calls(self, calls: Iterator[Call], batch: Batch) -> bool:
-        """Make calls, of several arms or with retries, until there is something to store at once."""
+        """Make calls, of several arms or with retries, until there is something to store at once; False at the end."""
         started = time.monotonic()
         with self.interruption:
             for call in calls:
@@ -216,7 +220,7 @@ class _RaceRunner:
                     for call in self._calls(todo):
                         self.interruption.check()
                         running.start(call)
-                        if self.interruption.asked:
+                        if self.interruption.came:
                             running.drop_last()
                 with self.interruption:
                     done, _ = wait(running.calls, return_when=FIRST_COMPLETED)
@@ -224,9 +228,9 @@ class _RaceRunner:
                 if self.show is not None:
                     self.show()
         finally:
-            self.interruption.close()
+            self.interruption.shut()
             rest = running.stop()
-            if self.interruption.asked:  # whatever came out since then may have come out because of it
+            if self.interruption.came:  # whatever came out since then may have come out because of it
                 rest = []
             elif not race.finished:  # what failed may have failed for the same reason
                 rest = [one for one in rest if _is_score(one[2])]
