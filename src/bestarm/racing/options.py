@@ -23,7 +23,7 @@ from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.boundaries import MIN_ROUNDS
 from bestarm.comparisons.evidence import Criterion, check_adapts, require_comparison
 from bestarm.errors import ParameterError
-from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of
+from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of, weighing_sizes
 from bestarm.sources.items import Groups, Items
 from bestarm.text import short_repr
 
@@ -234,7 +234,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     ahead = options.usual_in_flight if options.rounds_in_flight is None else options.rounds_in_flight
     budget = options.max_evaluations
     return RaceSettings(
-        algorithm=choose_algorithm(_in_units(options, items), items.n_rounds),
+        algorithm=choose_algorithm(_in_units_of_game(options, items), items.n_rounds),
         lower_is_better=bool(options.lower_is_better),
         max_evaluations=None if budget is None else check_count("max_evaluations", budget, most=LARGEST_STORED),
         rounds_in_flight=check_in_flight(ahead),
@@ -251,15 +251,14 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     )
 
 
-def _in_units(options: Options, items: Items) -> Options:
+def _in_units_of_game(options: Options, items: Items) -> Options:
     """Epsilon and the zone in the units of the game, which `unit_of` explains."""
-    sizes = items.sizes
-    if sizes is None or options.algorithm is not None:
+    if items.sizes is None or options.algorithm is not None:
         return options
-    promise = choose_algorithm(options, items.n_rounds).start(2).guarantee
-    if promise.pool is None or promise.criterion == "wins":  # groups count the same
+    sizes = weighing_sizes(items.sizes, choose_algorithm(options, items.n_rounds).start(2).guarantee)
+    if sizes is None:
         return options
-    share = sum(sizes) / (max(sizes) * len(sizes))
+    share = sum(sizes) / (max(sizes) * len(sizes))  # 1 / unit_of, but rounded as race files have it
     epsilon, zone = options.epsilon, options.indifference_zone
     return replace(
         options,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bestarm.algorithms import Game
 from bestarm.errors import StoreError
 from bestarm.record.record import Failure, Record, RewardTransform, encode_failure
-from bestarm.record.settings import RaceSettings
+from bestarm.record.settings import RaceSettings, weighing_sizes
 from bestarm.sources.items import LONGEST_TEXT
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
@@ -50,7 +50,7 @@ class Outage:
 
 def reward_transform(settings: RaceSettings, game: Game) -> RewardTransform:
     """How the scores of a race become rewards: the mean over all items of a pool weighs groups by their sizes."""
-    sizes = settings.group_sizes if game.guarantee.pool is not None and game.guarantee.criterion == "mean" else None
+    sizes = weighing_sizes(settings.group_sizes, game.guarantee)
     weights = None if sizes is None else np.array(sizes) / max(sizes)
     return RewardTransform(settings.lower_is_better, game.bounds, weights)
 
