@@ -104,16 +104,16 @@ class EliminationGame(Game):
     def eliminations(self) -> list[Elimination[int]]:
         """Who was beaten so far, in the order of rounds and arms."""
         standing = self.candidates
-        out = [self._record(int(arm)) for arm in np.flatnonzero(self._board.beaten_round) if arm not in standing]
+        out = [self._elimination(int(arm)) for arm in np.flatnonzero(self._board.beaten_round) if arm not in standing]
         return sorted(out, key=lambda elimination: (elimination.round, elimination.arm))
 
     @property
     def contradiction(self) -> Elimination[int] | None:
         """None, or the evidence against `best`, if every remaining candidate was beaten in the same round."""
         standing = self.candidates
-        return self._record(standing[0]) if self._board.beaten_round[standing[0]] else None
+        return self._elimination(standing[0]) if self._board.beaten_round[standing[0]] else None
 
-    def _record(self, arm: int) -> Elimination[int]:
+    def _elimination(self, arm: int) -> Elimination[int]:
         board = self._board
         return Elimination(
             arm=arm,

@@ -385,7 +385,7 @@ class Game:
         return Intervals(low, -low.T)
 
     def ask(self) -> Indices:
-        """The arms to query in this round, in increasing order; the same until `tell` is called."""
+        """The arms to query in this round, in increasing order: the same until rounds are told or an arm leaves."""
         if self.reason is not None:
             raise self._ended("nothing to ask")
         self._asked = self._due()
