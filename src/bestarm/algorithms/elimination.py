@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bestarm.algorithms.game import AssumptionCheck, Elimination, Game, Guarantee, Reason
+from bestarm.algorithms.assumptions import AssumptionCheck
+from bestarm.algorithms.game import Elimination, Game, Guarantee, Reason
 from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_difference, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role

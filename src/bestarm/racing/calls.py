@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Algorithm, Game, Reason
-from bestarm.algorithms.game import MUCH_ROOM, Arm, warn_of_assumption
+from bestarm.algorithms.assumptions import MUCH_ROOM, warn_of_assumption
+from bestarm.algorithms.game import Arm
 from bestarm.checks import check_bounds, check_flag, check_path, check_seed
 from bestarm.comparisons import Comparison
 from bestarm.comparisons.evidence import Criterion
