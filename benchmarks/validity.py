@@ -6,6 +6,8 @@ on some seven hundred cases more. The parts:
 - ``skewed``: how often the best of equally good, skewed arms is out, by `StudentMixture` and by `SymmetricBetting`,
   which is why the latter is not what races use by themselves (docs/theory.md);
 - ``populations``: lists that are samples of known laws, raced for the law, the default: how often its best arm is lost;
+- ``evidence``: whether those who crossed the line in `Game.evidence` are out, in that round, and nobody else, by rule
+  (`result.plot` draws it; with ``--races 1000`` it takes some ten minutes);
 - ``plans``: how often the median that `bestarm.plan` predicts from a pilot is within a factor of 1.5 of that of races
   on the law that the pilot is drawn from, and how many of these races lie in its range.
 """
@@ -19,13 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bestarm
-from bestarm.algorithms import PairwiseBAI
+from bestarm.algorithms import Algorithm, ConvexBAI, HoeffdingRace, KimNelson, PairwiseBAI, VarianceRace
 from bestarm.arms import Arms, BernoulliArms, GaussianArms, TableArms, bernoulli_variances, equicorrelated_arms
-from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, SymmetricBetting
+from bestarm.comparisons import (
+    Betting,
+    Comparison,
+    ConvexBernstein,
+    EmpiricalBernstein,
+    GaussianBernstein,
+    LeaderBetting,
+    Portfolio,
+    StudentMixture,
+    SymmetricBetting,
+    Wins,
+)
 from bestarm.planning import LONGEST
 from laws import CONSOLE, Matrix, headed
 
 DELTA = 0.05
+EVIDENCE_ROUNDS = 300
+SLOW = ("EmpiricalBernstein", "ConvexBernstein", "VarianceRace")  # rules with the paper's constants
 SKEWED_ITEMS = 20_000  # of a table that stands for a law
 UNIT = (0.0, 1.0)
 Row = tuple[str, str, str]  # case, share, note
@@ -185,7 +200,74 @@ def narrowed(plan: bestarm.Plan) -> float:
     return width(plan.range if plan.larger_pilot is None else plan.larger_pilot.range)
 
 
-PARTS = {part.__name__: part for part in (skewed, populations, plans)}
+def rules() -> dict[str, tuple[Algorithm, bool]]:
+    """Every rule of ours that says its evidence, and whether it needs rewards in [0, 1]."""
+    gaussian: dict[str, Comparison] = {
+        "StudentMixture": StudentMixture(),
+        "SymmetricBetting": SymmetricBetting(),
+        "SymmetricBetting, no Student": SymmetricBetting(student=0),
+        "GaussianBernstein": GaussianBernstein(),
+    }
+    bounded: dict[str, Comparison] = {
+        "EmpiricalBernstein": EmpiricalBernstein(),
+        "Betting": Betting(),
+        "Betting, pool": Betting(pool=EVIDENCE_ROUNDS),
+        "LeaderBetting": LeaderBetting(),
+        "LeaderBetting, pool": LeaderBetting(pool=EVIDENCE_ROUNDS),
+        "LeaderBetting, no pairs": LeaderBetting(pairs=0),
+        "Wins": Wins(),
+        "Wins, pool": Wins(pool=EVIDENCE_ROUNDS),
+    }
+    return {
+        **{name: (PairwiseBAI(DELTA, comparison=one), False) for name, one in gaussian.items()},
+        "StudentMixture, kept, zone": (PairwiseBAI(DELTA, keep=3.0, indifference_zone=0.2), False),
+        **{name: (PairwiseBAI(DELTA, comparison=one), True) for name, one in bounded.items()},
+        "Betting, kept, zone, epsilon": (
+            PairwiseBAI(DELTA, comparison=Betting(), keep=2.0, indifference_zone=0.02, epsilon=0.01),
+            True,
+        ),
+        "LeaderBetting, zone": (PairwiseBAI(DELTA, comparison=LeaderBetting(), indifference_zone=0.02), True),
+        "Portfolio": (ConvexBAI(DELTA, comparison=Portfolio()), True),
+        "ConvexBernstein": (ConvexBAI(DELTA, comparison=ConvexBernstein()), True),
+        "HoeffdingRace": (HoeffdingRace(DELTA, variances=1.4), False),
+        "VarianceRace": (VarianceRace(DELTA), False),
+        "VarianceRace, bounded": (VarianceRace(DELTA, rewards="bounded"), True),
+        "KimNelson": (KimNelson(DELTA, indifference_zone=0.2), False),
+    }
+
+
+def evidence(races: int) -> Iterator[Row]:
+    """Random games of 2 to 8 arms: the line is crossed by those who are out, in that round."""
+    for name, (algorithm, bounded) in rules().items():
+        wrong, n_out = [], 0
+        for seed in range(races):
+            rng = np.random.default_rng([seed, 23])
+            game = algorithm.start(K := int(rng.integers(2, 9)))
+            agrees = True
+            for row in evidence_rewards(K, bounded, any(word in name for word in SLOW), rng):
+                if game.finished:
+                    break
+                game.tell(row[game.ask()])
+                shares = game.evidence()
+                crossed = set() if shares is None else set(np.flatnonzero(shares >= 1.0).tolist())
+                agrees &= shares is not None and crossed == set(range(K)) - set(game.candidates)
+            wrong.append(not agrees)
+            n_out += len(game.eliminations)
+        yield f"{name}: picture and decision disagree", share(wrong), f"{n_out:,} arms left"
+
+
+def evidence_rewards(K: int, bounded: bool, slow: bool, rng: np.random.Generator) -> Matrix:
+    """Leads of many sizes, and for slow rules larger ones in more rounds; bounded rewards often tie."""
+    n_rounds, levels = EVIDENCE_ROUNDS, rng.permutation(np.linspace(0.0, 1.0, K) ** 2) * rng.choice([0.3, 1.0])
+    n_rounds, levels = (5 * n_rounds, 4 * levels) if slow else (n_rounds, levels)
+    rewards = levels + rng.standard_normal((n_rounds, 1)) + 0.6 * rng.standard_normal((n_rounds, K))
+    if not bounded:
+        return np.asarray(rewards)
+    unit = 0.5 + 0.15 * (rewards - 0.5)
+    return np.asarray(np.clip(np.round(unit * 64) / 64 if rng.random() < 0.5 else unit, 0.0, 1.0))
+
+
+PARTS = {part.__name__: part for part in (skewed, populations, evidence, plans)}
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -221,7 +222,7 @@ def distinct_names(arms: Sequence[Any], longest: int = LONGEST_BESIDE) -> list[s
     """Names of arms that fit beside something, and stay different where they can: what they begin with alike goes."""
     names = [" ".join(name_of(arm).split()) for arm in arms]
     short_names = [shortened(name, longest) for name in names]
-    for text in {text for text in short_names if short_names.count(text) > 1}:
+    for text in [text for text, n_names in Counter(short_names).items() if n_names > 1]:
         places = [k for k, other in enumerate(short_names) if other == text]
         alike = _letters_alike([names[k] for k in places])
         for k in places:

@@ -28,10 +28,7 @@ NORMAL = (
     "This assumes that the items are independent of each other and the differences between scores are nearly Gaussian "
     "(strongly skewed or discrete scores weaken the guarantee)."
 )
-NOT_COVERED = (
-    "the guarantee does not cover them; give bounds if the scores have any, or compare by wins (the criterion), "
-    "which assumes nothing"
-)
+NOT_COVERED = "the guarantee does not cover them; give the bounds that scores lie in"
 FAILED = "(evaluate('{}', {}) failed: OSError: disk full): nothing is known about how good it is."
 NOTHING = "No answer: the {} before the first round was complete."
 OR_HIGH = f"{THOSE}{{}}, or the best of all is high, which could not be evaluated, {SURE}"
@@ -95,7 +92,7 @@ VERDICTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "all items used: tie": (
         {"evaluate": lambda arm, item: 0.5, "items": range(7)},
-        f"low, mid and high tie for the best mean over all 7 items as scored here {SURE}. {OPEN} 3 of 3 arms may be "
+        f"low, mid and high tie for the best mean over all 7 items as scored here. {OPEN} 3 of 3 arms may be "
         f"the best, {SURE}.",
     ),
     "ran out of items: sample": (
@@ -178,7 +175,7 @@ def raced(race: Callable[..., Any], options: dict[str, Any], about_items: bool =
 
 
 def section(result: Any, heading: str) -> str:
-    """What is said under a heading of the explanation, in one line."""
+    """The answer in full under a heading of the explanation, in one line."""
     parts = {part.split("\n")[0]: part.split("\n")[1:] for part in result.explain().split("\n\n")}
     return " ".join(parts.get(heading, []))
 
@@ -188,7 +185,7 @@ def test_the_explanation_says_what_is_known_why_and_what_weakens_it(race: Callab
     options, sentences = VERDICTS[case]
     result = raced(race, options, about_items="as scored here" in sentences)
     assert result.reason == case.partition(":")[0]
-    assert f"{section(result, 'WHAT IS SAID')} {section(result, 'WHAT WEAKENS IT')}".strip() == sentences
+    assert f"{section(result, 'THE ANSWER IN FULL')} {section(result, 'WHAT WEAKENS IT')}".strip() == sentences
 
 
 @pytest.mark.parametrize("case", CLAIMS)
@@ -196,8 +193,8 @@ def test_where_arms_were_disqualified_the_best_is_the_best_of_the_others(race: C
     options, claim = CLAIMS[case]
     result = race(**LOST | {"target": "items"} | options)
     assert result.reason == case.partition(":")[0]
-    assert section(result, "WHAT IS SAID").startswith(claim)
-    assert "or the best of all is high, which could not be evaluated" in section(result, "WHAT IS SAID")
+    assert section(result, "THE ANSWER IN FULL").startswith(claim)
+    assert "or the best of all is high, which could not be evaluated" in section(result, "THE ANSWER IN FULL")
     assert "high was disqualified in round 1 (" in section(result, "WHAT WEAKENS IT")
     promised = "the best of all arms is among those left or among those disqualified."
     assert promised in section(result, "WHAT IT MEANS AND ASSUMES")

@@ -44,26 +44,28 @@ def nothing() -> RaceResult[Any]:
 
 
 def test_a_race_in_which_nothing_works_has_no_answer(nothing: RaceResult[Any], page_text: Callable[[Any], str]) -> None:
-    assert (nothing.reason, nothing.answered, nothing.best, nothing.saved) == ("all items used", False, None, None)
+    assert (nothing.reason, nothing.answered, nothing.best, nothing.saved) == ("ran out of items", False, None, None)
     assert [record.status for record in nothing.records] == ["leader", "candidate", "candidate"]
     assert nothing.breakdown is not None
     assert "NameError: name 'undefined' is not defined" in nothing.breakdown.failure
-    said = "No answer: 600 of 600 evaluations failed (the first: evaluate('low'"
+    said = "NO ANSWER: 600 of 600 evaluations failed (the first: evaluate('low'"
     assert nothing.verdict.startswith(said)
     assert "probability" not in nothing.verdict  # of what would be about failures alone
     plain = json.loads(nothing.to_json())
     assert plain["breakdown"] == vars(nothing.breakdown) | {"no_answer": True}
     assert not plain["answered"]
-    assert "<h1>No answer: 600 of 600 evaluations failed" in page_text(nothing)
+    assert "<h1>NO ANSWER: 600 of 600 evaluations failed" in page_text(nothing)
     assert exit_code(nothing) == 4
 
 
-def test_a_round_in_which_all_failed_comes_first_and_the_answer_stays(tmp_path: Path) -> None:
+def test_a_round_in_which_all_failed_is_a_warning_and_the_answer_stays(tmp_path: Path) -> None:
     result = run(failing(*((arm, 5) for arm in LEVEL)), on_error="worst", store=tmp_path / "race.sqlite")
     assert result.breakdown == Breakdown(3, result.record.n_asked(result.n_rounds), 1, result.breakdown.failure)
     assert (result.answered, result.best, result.breakdown.no_answer, exit_code(result)) == (True, "high", False, 4)
-    assert result.verdict.startswith("All evaluations of 1 round failed (the first: evaluate('low', ")
-    assert "high is the best" in result.verdict
+    assert result.verdict.startswith("BEST: high  ")
+    said = "All evaluations of 1 round failed (the first: evaluate('low', "
+    assert f"Warning: {said}" in " ".join(str(result).split())
+    assert said in result.explain()
     assert str(load_result(tmp_path / "race.sqlite")) == str(result)
 
 
@@ -100,7 +102,7 @@ def test_time_outs_are_scores_unless_there_is_nothing_else() -> None:
         result = race_commands({"a": wait, "b": wait}, timeout=0.02, max_evaluations=4, progress=False)
     assert result.breakdown is not None
     assert (result.breakdown.n_failed, result.breakdown.no_answer, exit_code(result)) == (4, True, 4)
-    assert result.verdict.startswith("No answer: 4 of 4 evaluations failed (the first: ")
+    assert result.verdict.startswith("NO ANSWER: 4 of 4 evaluations failed (the first: ")
 
 
 def test_missing_cells_that_count_as_worst_are_failures_of_a_table() -> None:
@@ -119,7 +121,7 @@ def test_the_command_line_does_not_exit_with_0(cli: Cli, tmp_path: Path, monkeyp
     call = "run nothing_works:score --arms a,b --items items.txt --bounds 0,1 --on-error worst --store race.sqlite"
     ended = cli(*call.split())
     assert ended.exit_code == 4
-    said = "No answer: 120 of 120 evaluations failed (the first: evaluate('a'"
+    said = "NO ANSWER: 120 of 120 evaluations failed (the first: evaluate('a'"
     assert " ".join(ended.stdout.split()).startswith(said)
     assert "warning: every evaluation of the first round failed" in ended.stderr
     assert "to continue" not in ended.stderr

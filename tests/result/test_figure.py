@@ -1,7 +1,6 @@
 """The pictures of a race: curves, the line at which arms are out, names, axes and dots; how they show themselves."""
 
 import io
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 import bestarm
 from bestarm.algorithms import LUCB
 from bestarm.comparisons import StudentMixture
-from bestarm.result.figure import COLOURS, LOWEST, MOST_DOTS, PAPER, svg
+from bestarm.result.figure import COLOURS, LOWEST, MOST_CURVES, MOST_DOTS, PAPER, svg
 from bestarm.result.history import pictures_of
 
 Table = NDArray[np.float64]
@@ -76,9 +75,10 @@ def test_curves_end_on_the_line_in_the_rounds_in_which_their_arms_left(race: Rac
     (line,) = [line for line in panel.lines if line.get_marker() == "None" and line not in curves(panel)]
     assert set(line.get_ydata()) == {out_at}
     assert (panel.get_yscale(), panel.get_ylim()) == ("log", (LOWEST, pytest.approx(out_at)))
-    assert f"out at {out_at:,.4g} to 1" in [text.get_text() for text in panel.texts]
+    assert f"out: {out_at:,.4g} to 1 against" in [text.get_text() for text in panel.texts]
     unit = {"groups": "groups", "drawn": "rounds"}.get(case, "items")
-    assert (panel.get_xlabel(), panel.get_ylabel()) == (unit, "evidence against being the best")
+    scale = " (logarithmic)" if panel.get_xscale() == "log" else ""
+    assert (panel.get_xlabel(), panel.get_ylabel()) == (f"{unit}{scale}", "evidence against being the best")
 
 
 def test_curves_are_the_evidence_of_the_history_in_units_of_wealth(race: Race) -> None:
@@ -151,7 +151,7 @@ def test_differences_are_drawn_where_the_race_is_undecided_or_all_scores_are_the
 
 
 @pytest.mark.parametrize("lower", [False, True])
-def test_dots_are_how_far_arms_are_behind_on_shared_items_with_one_standard_error(race: Race, lower: bool) -> None:
+def test_dots_are_how_far_arms_are_behind_on_shared_items(race: Race, lower: bool) -> None:
     result = raced(race, max_evaluations=35, lower_is_better=lower)
     panel = result.plot().axes[-1]
     dots = [line for line in panel.lines if line.get_marker() == "o"]
@@ -161,10 +161,9 @@ def test_dots_are_how_far_arms_are_behind_on_shared_items_with_one_standard_erro
     for k, (dot, record) in enumerate(zip(dots, result.records, strict=True)):
         leads = (-1 if lower else 1) * (best - result.scores[:, result.arms.index(record.arm)])
         leads = leads[np.isfinite(leads)]
-        behind, error = leads.mean(), leads.std(ddof=1) / math.sqrt(leads.size)
-        assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (pytest.approx(behind, abs=1e-12), k)
+        assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (pytest.approx(leads.mean(), abs=1e-12), k)
         (segment,) = panel.collections[k].get_segments()
-        assert segment[:, 0] == pytest.approx([behind - error, behind + error] if k else [0, 0], abs=1e-12)
+        assert segment[:, 0] == pytest.approx(sorted([0.0, leads.mean()]), abs=1e-12)
     assert panel.xaxis_inverted()  # the best on the right
     top, bottom = panel.transData.transform([(0, 0), (0, 4)])[:, 1]
     assert top > bottom
@@ -176,7 +175,7 @@ def test_dots_have_the_unit_of_the_table(race: Race) -> None:
     result = race(lambda arm, item: float(seconds[item, arm]), range(2), range(300), bounds=None, unit="s",
                   lower_is_better=True, max_evaluations=60)  # fmt: skip
     panel = result.plot().axes[-1]
-    assert panel.get_xlabel() == "behind the leader, ms (± 1 standard error)"
+    assert panel.get_xlabel() == "behind the leader, ms; in blue: may be the best"
     second = [line for line in panel.lines if line.get_marker() == "o"][1]
     assert second.get_xdata()[0] == pytest.approx(1000 * result.records[1].behind)
     odd = race(unit="$\\frac{", max_evaluations=20)
@@ -192,11 +191,16 @@ def test_any_number_of_arms_is_drawn(n_arms: int, n_items: int) -> None:
     result = board(n_arms, n_items)
     figure = result.plot()
     assert figure.get_size_inches()[1] < 14
-    assert len(curves(figure.axes[0])) == n_arms
+    drawn = curves(figure.axes[0])
+    assert len(drawn) == min(n_arms, MOST_CURVES)
+    hidden = f"; {n_arms - MOST_CURVES:,} more arms not shown" if n_arms > MOST_CURVES else ""
+    assert figure.axes[0].get_xlabel().replace(" (logarithmic)", "") == f"items{hidden}"
+    standing = [line for line in drawn if line.get_xdata()[-1] == result.evidence_history.rounds[-1]]
+    assert len(standing) >= min(MOST_CURVES, len(result.candidates))
     shown = min(n_arms, MOST_DOTS)
     assert len(figure.axes[-1].get_yticklabels()) == shown
-    more = "" if n_arms <= shown else f"; {n_arms - shown:,} more arms not shown"
-    assert figure.axes[-1].get_xlabel() == f"behind the leader (± 1 standard error){more}"
+    more = "" if n_arms <= shown else f"\n{n_arms - shown:,} more arms not shown"
+    assert figure.axes[-1].get_xlabel() == f"behind the leader; in blue: may be the best{more}"
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 

@@ -24,7 +24,7 @@ def noisy(gap: float, n_items: int = 300, size: float = 1.0, level: float = 0.5)
 
 def leaderboard(scores: Any, **more: Any) -> Any:
     names = [f"arm {k}" for k in range(scores.shape[1])]
-    usual = {"arms": names, "comparison": StudentMixture()}
+    usual: dict[str, Any] = {"arms": names, "comparison": StudentMixture()}
     return bestarm.race_table(scores, **usual | more)
 
 

@@ -124,7 +124,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             "Budget spent: 0 leads by 0.02; another may be up to 0.045 better.",
         ],
         [
-            "Next: a larger budget, or accept the leader as it is (epsilon 0.045).",
+            "Next: a larger budget, or accept the leader, at most 0.045 worse than the best (epsilon 0.045).",
             "499 evaluations in 73 rounds.",
             "Holds if scores lie in [0, 1] and these items are a random sample.",
         ],
@@ -144,25 +144,28 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             ),
         ],
         [
-            "Next: a larger budget, or accept the leader as it is (epsilon 0.25).",
+            "Next: a larger budget, or accept the leader, at most 0.25 worse than the best (epsilon 0.25).",
             "40 evaluations in 20 rounds.",
             "Holds if scores lie in [0, 1] and these items are a random sample.",
         ],
     ),
     "within epsilon": (
         of(epsilon=0.5),
-        ["BEST OR WITHIN 0.5 OF IT: high   (95% confidence, items like these)", "mid is 0.4 behind, low 0.7."],
+        [
+            "BEST OR WITHIN 0.5 OF IT: high   (95% confidence, items like these)",
+            "mid is 0.4 behind, low 0.7; none is better by more than 0.5.",
+        ],
         ["24 of 3,000 evaluations (99% saved).", "Holds if scores lie in [0, 1] and these items are a random sample."],
     ),
     "within epsilon: wins": (
         of(epsilon=0.6, criterion="wins", bounds=None),
         [
             "BEST OR WITHIN 60% OF IT: high   (95% confidence, items like these, by wins)",
-            "mid loses to it on 100% more items than it wins, low 100%.",
+            "Items won minus lost: 100% against mid, 100% against low; none is better by more than 60%.",
         ],
         [
             "18 of 3,000 evaluations (99% saved).",
-            "Holds if one arm beats all others and these items are a random sample.",
+            "Holds if some arm beats every other one and these items are a random sample.",
         ],
     ),
     "zone": (
@@ -175,15 +178,15 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
     ),
     "exact": (
         board(target="items"),
-        ["BEST: m0   (exact, these 300 items)", "m1 is 0.0991 behind, m2 0.2075."],
-        ["A race needs 10% of these scores (--live)."],
+        ["HIGHEST MEAN: m0   (exact, these 300 items)", "m1 is 0.0991 behind, m2 0.2075."],
+        ["A race would have needed 10% of these scores (--live)."],
     ),
     "leaderboard": (
         board(),
         ["BEST: m0   (95% confidence, items like these 300)", "m1 is 0.0991 behind, m2 0.2075."],
         [
-            "A race needs 11% of these scores (--live).",
-            "Holds if other scores stay in [0.0384603, 0.882517] and these items are a random sample.",
+            "A race would have needed 11% of these scores (--live).",
+            "Holds if new items score in [0.0384603, 0.882517] and these items are a random sample.",
         ],
     ),
     "leaderboard: undecided": (
@@ -193,9 +196,9 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             "m0 leads by 0.0020; another may be up to 0.015 better.",
         ],
         [
-            "Next: more items, or accept the leader as it is (epsilon 0.015).",
-            "A race needs 75% of these scores (--live).",
-            "Holds if other scores stay in [0.201458, 0.981341] and these items are a random sample.",
+            "Next: more items, or accept the leader, at most 0.015 worse than the best (epsilon 0.015).",
+            "A race would have used 75% of these scores (--live).",
+            "Holds if new items score in [0.201458, 0.981341] and these items are a random sample.",
         ],
     ),
     "leaderboard: two left": (
@@ -205,16 +208,16 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             "m0 leads by 0.00005; another may be up to 0.016 better.",
         ],
         [
-            "Next: more items, or accept the leader as it is (epsilon 0.016).",
-            "A race needs 100% of these scores (--live).",
-            "Holds if other scores stay in [0.23646, 0.939732] and these items are a random sample.",
+            "Next: more items, or accept the leader, at most 0.016 worse than the best (epsilon 0.016).",
+            "A race would have used 100% of these scores (--live).",
+            "Holds if new items score in [0.23646, 0.939732] and these items are a random sample.",
         ],
     ),
     "leaderboard: bounds given": (
         board(bounds=(0, 1)),
         ["BEST: m0   (95% confidence, items like these 300)", "m1 is 0.0991 behind, m2 0.2075."],
         [
-            "A race needs 14% of these scores (--live).",
+            "A race would have needed 14% of these scores (--live).",
             "Holds if scores lie in [0, 1] and these items are a random sample.",
         ],
     ),
@@ -222,11 +225,11 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
         board(criterion="wins"),
         [
             "BEST: m0   (95% confidence, items like these 300, by wins)",
-            "m1 loses to it on 82.0% more items than it wins, m2 100.0%.",
+            "Items won minus lost: 82.0% against m1, 100.0% against m2.",
         ],
         [
-            "A race needs 3% of these scores (--live).",
-            "Holds if one arm beats all others and these items are a random sample.",
+            "A race would have needed 3% of these scores (--live).",
+            "Holds if some arm beats every other one and these items are a random sample.",
         ],
     ),
     "live": (
@@ -234,13 +237,13 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
         ["BEST: m0   (95% confidence, items like these)", "m1 is 0.101 behind, m2 0.219."],
         [
             "102 of 900 evaluations (89% saved).",
-            "Holds if other scores stay in [0.0384603, 0.882517] and these items are a random sample.",
+            "Holds if new items score in [0.0384603, 0.882517] and these items are a random sample.",
         ],
     ),
     "tie": (
         of(evaluate=lambda arm, item: 0.5, items=range(7), target="items"),
-        ["TIE: low, mid and high   (95% confidence, these 7 items)", "They have the same mean over these 7 items."],
-        ["21 of 21 evaluations (0% saved).", "Holds if scores lie in [0, 1] and items come in random order."],
+        ["TIE: low, mid and high   (exact, these 7 items)", "They have the same mean over these 7 items."],
+        ["21 of 21 evaluations."],
     ),
     "level": (
         of(evaluate=lambda arm, item: 0.5, items=range(7)),
@@ -258,37 +261,34 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
         of(criterion="wins", bounds=None),
         [
             "BEST: high   (95% confidence, items like these, by wins)",
-            "low loses to it on 100% more items than it wins, mid 100%.",
+            "Items won minus lost: 100% against low, 100% against mid.",
         ],
         [
             "23 of 3,000 evaluations (99% saved).",
-            "Holds if one arm beats all others and these items are a random sample.",
+            "Holds if some arm beats every other one and these items are a random sample.",
         ],
     ),
     "wins: no winner": (
         of(evaluate=cycle, arms=range(4), items=range(60), criterion="wins", bounds=None, target="items"),
         [
             "BEST: 0   (95% confidence, these 60 items, by wins)",
-            (
-                "2 wins against it on 16% more items than it loses, 1 loses to it on 30% more items than it "
-                "wins, the other at least 100%."
-            ),
+            "Items won minus lost: -16% against 2, 30% against 1, 100% against 3.",
         ],
         [
             "Warning: 2 is out, but ahead of 0 on the items that they share: perhaps no arm beats all others.",
             "123 of 240 evaluations (49% saved).",
-            "Holds if one arm beats all others and items come in random order.",
+            "Holds if some arm beats every other one and items come in random order.",
         ],
     ),
     "wins: groups": (
         of(criterion="wins", bounds=None, groups=[k // 2 for k in range(1000)]),
         [
             "BEST: high   (95% confidence, groups of items like these, by wins)",
-            "low loses to it on 100% more items than it wins, mid 100%.",
+            "Items won minus lost: 100% against low, 100% against mid.",
         ],
         [
             "46 of 3,000 evaluations (98% saved).",
-            "Holds if one arm beats all others and these groups are a random sample.",
+            "Holds if some arm beats every other one and these groups are a random sample.",
         ],
     ),
     "groups": (
@@ -299,7 +299,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
     "replace": (
         of(replace=True),
         ["BEST: high   (95% confidence, these 1,000 items)", "mid is 0.4 behind, low 0.7."],
-        ["37 evaluations in 14 rounds.", "Holds if scores lie in [0, 1]."],
+        ["37 evaluations in 14 draws with replacement.", "Holds if scores lie in [0, 1]."],
     ),
     "stream": (
         of(items=range(400).__iter__),
@@ -318,7 +318,8 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             "Interrupted: high leads by 0.4; the other may be up to 0.062 better.",
         ],
         [
-            "Next: continue the race, if it has a store, or accept the leader as it is (epsilon 0.062).",
+            "Next: continue the race (the same call with its store), or accept the leader, at most 0.062 worse than "
+            "the best (epsilon 0.062).",
             "35 evaluations in 12 rounds.",
             "Holds if scores lie in [0, 1] and these items are a random sample.",
         ],
@@ -383,7 +384,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
                 "If no arm can ever be evaluated on its item, begin another race with on_error='worst', or "
                 "without the item."
             ),
-            "Next: continue the race, if it has a store.",
+            "Next: continue the race (the same call with its store).",
             "18 evaluations in 5 rounds.",
             "Holds if scores lie in [0, 1] and items are independent and alike.",
         ],
@@ -428,7 +429,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
     ),
     "disqualified": (
         of(fails={"high": 12}, on_error="disqualify"),
-        ["BEST: mid   (95% confidence, items like these, without high)", "low is 0.3 behind."],
+        ["BEST OF THE OTHER 2: mid   (95% confidence, items like these, high failed)", "low is 0.3 behind."],
         [
             (
                 "Warning: high was disqualified in round 12 (evaluate('high', 674) failed: OSError: disk full): "
@@ -441,7 +442,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
     ),
     "disqualified: two": (
         of(fails={"high": 1, "low": 1}, on_error="disqualify"),
-        ["BEST: mid   (95% confidence, items like these, without 2 arms that failed)"],
+        ["BEST OF THE OTHER 1: mid   (95% confidence, items like these, 2 arms failed)"],
         [
             (
                 "Warning: low was disqualified in round 1 (evaluate('low', 459) failed: OSError: disk full): "
@@ -465,7 +466,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             (
                 "Warning: the differences between 1 and 0 take only 1 distinct value (up to round 3), those "
                 "between 2 and 1 take only 2 distinct values (up to round 41): the guarantee does not cover "
-                "them; give bounds if the scores have any, or compare by wins (the criterion), which assumes nothing."
+                "them; give the bounds that scores lie in."
             ),
             ("Warning: the evidence contradicts itself: in round 41 every candidate was beaten, including 0 (by 1)."),
             "123 evaluations in 41 rounds.",
@@ -527,7 +528,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             unit="s",
             lower_is_better=True,
         ),
-        ["BEST: 2   (95% confidence, items like these)", "1 is 0.458 ms behind, 0 0.885 ms."],
+        ["BEST: 2   (95% confidence, items like these, lower is better)", "1 is 0.458 ms behind, 0 0.885 ms."],
         [
             "30 of 900 evaluations (97% saved).",
             "Holds if differences are nearly Gaussian and these items are a random sample.",
@@ -549,8 +550,8 @@ def test_first_lines_remarks_and_small_print(race: Race, case: str) -> None:
     said = [part for part in str(result).split("\n\n") if not part.startswith((" arm", " #", "  #"))]
     assert " ".join(said[0].split()) == " ".join(" ".join(verdict).split())
     last = " ".join(said[-1].split())
-    assert last.replace(" More: result.explain() or --explain.", "") == " ".join(rest)
-    assert last.count(" More: result.explain() or --explain.") == 1
+    assert last.replace(" More: explain(), --explain.", "") == " ".join(rest)
+    assert last.count(" More: explain(), --explain.") == 1
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -128,13 +128,20 @@ def test_other_columns_of_texts_are_left_out_and_that_is_said(reader: Any) -> No
     frame = wide(question=[f"Q{k}" for k in range(N)], answer="Paris", day="2024-01-31")
     with pytest.warns(TableWarning) as caught:
         table = reader(frame)
-    notes = (
-        "left out, because they hold texts: answer ('Paris') and day ('2024-01-31')",
-        "raced as arms: plain, few, steps",
-    )
+    said = "left out, because they hold texts: answer ('Paris') and day ('2024-01-31')"
+    notes = (f"{said}; raced as arms: plain, few, steps",)
     assert tuple(str(one.message) for one in caught) == table.notes == notes
     assert {Path(one.filename).name for one in caught if reader is score_table} <= {Path(__file__).name}
     assert (table.arms, table.items[:2]) == (ARMS, ("Q0", "Q1"))
+
+
+@NOTED
+@BOTH
+def test_texts_that_come_again_are_no_names_of_items(reader: Any) -> None:
+    table = reader(wide(category=["math", "biology"] * (N // 2), question=[f"Q{k}" for k in range(N)]))
+    left_out = "left out, because they hold texts: category ('math'); raced as arms: plain, few, steps"
+    assert (table.items[0], table.notes) == ("Q0", (left_out,))
+    assert reader(wide(category="math")).items[0] == "1"
 
 
 @SILENT
@@ -194,6 +201,16 @@ def test_a_table_with_one_row_per_arm_is_said_to_be_one(reader: Any) -> None:
         reader(pd.DataFrame({"model": ["a", "b", "c"], "mmlu": [0.1, 0.2, 0.3], "gsm": [0.2, 0.3, 0.4]}))
 
 
+@BOTH
+def test_a_first_column_that_only_numbers_the_rows_is_no_arm_and_that_is_said(reader: Any) -> None:
+    frame = wide()
+    frame.insert(0, "line", range(1, N + 1))
+    with pytest.warns(TableWarning, match="^items from line, which only numbers the rows$"):
+        assert reader(frame).arms == ARMS
+    frame.loc[7, "line"] = 0
+    assert reader(frame).arms == ("line", *ARMS)
+
+
 # --- long tables -----------------------------------------------------------------------------------------------------
 
 READ_AS_LONG = "read as a long table: items from {}, arms from {}, scores from {}"
@@ -243,11 +260,19 @@ def test_long_tables_with_other_names_are_read_as_named(reader: Any) -> None:
 )
 def test_what_may_be_a_long_table_is_refused_where_it_is_unclear(reader: Any, frame: pd.DataFrame, why: str) -> None:
     with pytest.raises(
-        ParameterError, match=r"^item_column must be given, and arm_column and score_column: "
+        ParameterError, match=r"^arm_column must be given, and item_column and score_column: "
     ) as refused:
         reader(frame)
     assert why in str(refused.value)
     assert "--ignore" in refused.value.spelled(lambda name: f"--{name}")
+
+
+@BOTH
+def test_naming_the_items_is_enough_where_they_alone_are_unclear(reader: Any) -> None:
+    frame = long().assign(question="Q" + long().doc_id.astype(str), latency=1.0)
+    with pytest.warns(TableWarning, match="^read as a long table: items from question, arms from model, "):
+        table = reader(frame, item_column="question")
+    assert (table.arms, table.items[:2]) == (ARMS, ("Q0", "Q1"))
 
 
 @NOTED

@@ -21,7 +21,7 @@ from bestarm.sources.items import STDIN
 from bestarm.sources.tables import Missing, ScoreTable
 
 HELP = {
-    "arm_column": "For a long table: the column that holds the arms.",
+    "arm_column": "For a long table: the column that holds the arms, if its name does not say so.",
     "arms": "The columns to race, separated by commas; for a long table, the arms.",
     "as_json": "Print the result as JSON.",
     "bounds": "The interval that all scores lie in, as `low,high`.",
@@ -48,7 +48,7 @@ HELP = {
     "retries": "How often a failed evaluation is tried again.",
     "rounds_in_flight": "Rounds evaluated at a time.",
     "score": "What is measured: time (wall time, less is better) or stdout (the last word printed, a number).",
-    "score_column": "For a long table: the column that holds the scores.",
+    "score_column": "For a long table: the column that holds the scores, if its name does not say so.",
     "seed": "Seed for the order of the items, or for fresh seeds.",
     "store": "Save the race in this SQLite file, or continue the one in it.",
     "target": "What the answer is about: the items themselves (the default with bounds), or the population that they "

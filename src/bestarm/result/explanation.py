@@ -45,8 +45,8 @@ def explanation(result: "RaceResult[Any]") -> str:
 def explained(result: "RaceResult[Any]") -> dict[str, list[str]]:
     """Everything that can be said about a result: sentences, by the question that they answer."""
     parts = {
-        "What is said": [*said_in_full(result), *_like_these(result)],
-        "What weakens it": [*_breakdown(result), *_unseen(result), *doubts(result)],
+        "The answer in full": [*said_in_full(result), *_like_these(result)],
+        "What weakens it": [*_unseen(result), *doubts(result)],
         "What it means and assumes": guarantee(result),
         "How the race went": course(result),
     }
@@ -174,7 +174,8 @@ def _over_the_list(result: "RaceResult[Any]") -> str:
         return ""
     if any(result.counts[arm] < result.n_rounds for arm in result.outcome.candidates):
         return ""
-    tied = tuple(one.arm for one in result.records if one.arm in result.candidates and abs(one.behind) < 1e-12)
+    standing = [one for one in result.records if one.status in ("leader", "candidate")]
+    tied = tuple(one.arm for one in standing if abs(one.behind) < 1e-12)
     best = f"{join_arm_names(tied)} tie for" if len(tied) > 1 else f'"{name_of(result.leader)}" has'
     return f" Over these {settings.n_items:,} items {best} the best mean of those left."
 
@@ -228,7 +229,7 @@ def _unseen(result: "RaceResult[Any]") -> list[str]:
 
 def doubts(result: "RaceResult[Any]") -> list[str]:
     """What weakens the answer, each in a sentence."""
-    said = [f"{warning}." for warning in result.warnings]
+    said = [*_breakdown(result), *(f"{warning}." for warning in result.warnings)]
     said += [*_outage(result), *_disqualified(result), *_circle(result)]
     if (against := result.contradiction) is not None:
         said.append(

@@ -6,6 +6,7 @@ Imported only where a picture is wanted: Matplotlib takes a while to load.
 import io
 import math
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -27,8 +28,10 @@ INK, SOFT, GREY, PAPER = "#1d2530", "#5c6670", "#b9c0c8", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 LOWEST = 0.1  # evidence below it is drawn there: it says that an arm is good
 EARLY = 0.15  # of all rounds: if the first arm left sooner, rounds are on a logarithmic axis
+MOST_CURVES = 200  # arms in the picture of the evidence
 MOST_DOTS = 30  # arms in the picture of differences
-LETTERS_PER_INCH = 2.7  # of a name beside a picture
+LETTERS_PER_INCH, MOST_LETTERS = 3.2, 26  # of a name beside a picture
+NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 APART = 15.0  # points between slanted names, so that they can be read
 
 
@@ -61,9 +64,10 @@ def draw_evidence(panel: Axes, result: "RaceResult[Any]", history: EvidenceHisto
     """One curve for each arm, up to the line at which it is out; the last ones in colour, with their names."""
     delta, last = result.delta, int(history.rounds[-1])
     out_at = 1.0 / delta
-    coloured = _coloured(result)
+    coloured = dict(zip(_first_arms(result), COLOURS, strict=False))
     evidence = np.clip(history.shares / delta, LOWEST, out_at)
-    for arm in reversed(result.order):
+    drawn = _first_arms(result)[:MOST_CURVES]
+    for arm in reversed(drawn):
         curve = evidence[:, arm]
         known = np.isfinite(curve)
         if not known.any():
@@ -81,16 +85,15 @@ def draw_evidence(panel: Axes, result: "RaceResult[Any]", history: EvidenceHisto
     panel.set_yscale("log")
     panel.set_ylim(LOWEST, out_at)
     _name_curves(panel, result, history, evidence, coloured, width)
-    _label_axes(panel, result, out_at)
+    _label_axes(panel, result, out_at, len(result.arms) - len(drawn))
 
 
-def _coloured(result: "RaceResult[Any]") -> dict[int, str]:
-    """The arms in colour: the leader, other candidates, and those that left last."""
+def _first_arms(result: "RaceResult[Any]") -> list[int]:
+    """The leader, the other candidates, those that left from the last on, and who was disqualified."""
     left = sorted(result.outcome.eliminations, key=lambda out: -out.round)
-    order = [*result.outcome.candidates, *(out.arm for out in left if out.arm not in result.outcome.candidates)]
-    leader = [arm for arm in order if arm == result.outcome.leader]
-    others = [arm for arm in order if arm != result.outcome.leader]
-    return dict(zip([*leader, *others], COLOURS, strict=False))
+    leader = [] if result.outcome.leader is None else [result.outcome.leader]
+    order = [*leader, *result.outcome.candidates, *(out.arm for out in left), *result.order]
+    return list(dict.fromkeys(order))
 
 
 def _name_curves(
@@ -129,16 +132,18 @@ def _name_curves(
         lowest = height
 
 
-def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float) -> None:
+def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float, n_more: int) -> None:
     unit = "items" if result.settings.group_sizes is None else "groups"
-    panel.set_xlabel("rounds" if result.settings.items == "drawn" else unit, color=SOFT)
+    unit = "rounds" if result.settings.items == "drawn" else unit
+    scale = " (logarithmic)" if panel.get_xscale() == "log" else ""
+    panel.set_xlabel(f"{unit}{scale}{_not_shown(n_more)}", color=SOFT)
     panel.set_ylabel("evidence against being the best", color=SOFT)
     panel.yaxis.set_major_locator(LogLocator(numticks=8))
     panel.yaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+    panel.yaxis.set_major_formatter(FuncFormatter(_evidence_label))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    note = f"out at {out_at:,.4g} to 1"
+    note = f"out: {out_at:,.4g} to 1 against"
     panel.annotate(
         note, (0, 1), xycoords="axes fraction", xytext=(3, -4), textcoords="offset points", va="top", fontsize=8,
         color=INK,
@@ -146,42 +151,43 @@ def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float) -> None:
     _soften(panel)
 
 
+def _evidence_label(value: float, _: int | None) -> str:
+    """A tick of the evidence; what is lower than the last one is drawn there."""
+    return f"{'≤ ' if value <= LOWEST else ''}{value:,.4g}"
+
+
 def draw_differences(panel: Axes, result: "RaceResult[Any]", width: float) -> None:
-    """One dot for each arm: how far it is behind the leader on shared items, with one standard error."""
+    """One dot for each arm: how far it is behind the leader on shared items; those in blue may be the best."""
     records, form = result.records[:MOST_DOTS], lead_format(result)
     for k, record in enumerate(records):
         colour = _status_colour(record)
-        error = result.standard_error(record.arm) if k else 0.0
-        panel.hlines(
-            k, (record.behind - error) / form.size, (record.behind + error) / form.size, color=colour, linewidth=1.2
-        )
+        panel.hlines(k, 0.0, record.behind / form.size, color=colour, linewidth=1.0)
         panel.plot(record.behind / form.size, k, "o", markersize=5, color=colour)
     panel.axvline(0.0, color=COLOURS[0], linewidth=0.8)
     names = distinct_names([record.arm for record in records], _letters(width))
     panel.set_yticks(range(len(records)), names, parse_math=False)
     panel.set_ylim(len(records) - 0.4, -0.6)
     panel.invert_xaxis()
-    more = len(result.arms) - len(records)
     unit = f", {form.heading}" if form.heading else ""
-    panel.set_xlabel(
-        f"behind the leader{unit} (± 1 standard error)"
-        + (f"; {with_noun(more, 'more arm')} not shown" if more else ""),
-        color=SOFT,
-        parse_math=False,
-    )
+    more = f"\n{with_noun(len(result.arms) - len(records), 'more arm')} not shown" * (len(result.arms) > len(records))
+    panel.set_xlabel(f"behind the leader{unit}; in blue: may be the best{more}", color=SOFT, parse_math=False)
     _soften(panel)
     panel.spines["left"].set_visible(False)
     panel.tick_params(left=False)
 
 
+def _not_shown(n_arms: int) -> str:
+    return f"; {with_noun(n_arms, 'more arm')} not shown" if n_arms else ""
+
+
 def _letters(width: float) -> int:
-    return round(LETTERS_PER_INCH * width)
+    return min(MOST_LETTERS, round(LETTERS_PER_INCH * width))
 
 
 def _status_colour(record: ArmRecord[Any]) -> str:
     if record.status in ("out", "disqualified"):
         return GREY
-    return COLOURS[1] if record.status == "candidate" else COLOURS[0]
+    return COLOURS[0]
 
 
 def _soften(panel: Axes) -> None:
@@ -194,10 +200,13 @@ def _soften(panel: Axes) -> None:
 def svg(result: "RaceResult[Any]", width: float) -> str:
     """The picture for a page: an SVG element whose ink follows the colours of the page."""
     buffer = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"bestarm {width}"}):
-        race_figure(result, width).savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    fonts: Any = {"svg.fonttype": "none", "svg.hashsalt": f"bestarm {width}"}
+    with mpl.rc_context(fonts), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the page's own fonts are used
+        race_figure(result, width).savefig(buffer, format="svg", transparent=True, metadata=NO_METADATA)
     text = buffer.getvalue()
-    return re.sub("<[^<>]*>", _of_page, text[text.index("<svg") :])
+    drawing = re.sub(r"<defs>\s*<style.*?</defs>", "", text[text.index("<svg") :], count=1, flags=re.DOTALL)
+    return re.sub("<[^<>]*>", _of_page, drawing.replace("<svg ", '<svg style="stroke-linejoin: round" ', 1))
 
 
 def _of_page(tag: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, Literal
 
 from bestarm.algorithms import Elimination, Reason
@@ -27,11 +28,19 @@ class RaceOutcome:
 
     def elimination(self, arm: int) -> Elimination[int] | None:
         """How an arm was beaten, if it was."""
-        return next((out for out in self.eliminations if out.arm == arm), None)
+        return self._beaten.get(arm)
 
     def failure(self, arm: int) -> DisqualifiedArm | None:
         """How an arm was disqualified, if it was."""
-        return next((failure for failure in self.failures if failure.arm == arm), None)
+        return self._failed.get(arm)
+
+    @cached_property
+    def _beaten(self) -> dict[int, Elimination[int]]:
+        return {out.arm: out for out in self.eliminations}
+
+    @cached_property
+    def _failed(self) -> dict[int, DisqualifiedArm]:
+        return {failure.arm: failure for failure in self.failures}
 
     @property
     def disqualifying(self) -> dict[int, dict[int, Failure]]:

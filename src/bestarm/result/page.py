@@ -1,6 +1,7 @@
 """A result as one self-contained HTML page: no script, readable on a phone and in print."""
 
 import math
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from bestarm.result.explanation import explained, failure_sentences
 from bestarm.result.history import pictures_of
-from bestarm.result.table import SHOWN, settings_in_words, table_columns, verdict_lines
+from bestarm.result.outcome import ArmRecord
+from bestarm.result.table import SHOWN, note_on_shared_items, settings_in_words, table_columns, verdict_lines
 from bestarm.result.verdict import next_step, small_print, warning_lines, why_none
 from bestarm.text import distinct_names, name_of, sanitize
 from bestarm.version import __version__
@@ -33,14 +35,14 @@ def page(result: "RaceResult[Any]") -> str:
         correlation=_correlation(result),
         version=__version__,
         made=date.today().isoformat(),
-        **_first_look(result),
+        **_first_look(result, list(PICTURES)),
     )
     return text
 
 
 def fragment(result: "RaceResult[Any]") -> str:
     """Verdict, table and picture for a notebook."""
-    text: str = _template("fragment.html").render(**_first_look(result))
+    text: str = _template("fragment.html").render(**_first_look(result, ["wide"]))
     return text
 
 
@@ -63,15 +65,16 @@ def _harmless(value: Any) -> Any:
     return sanitize(value, "page") if type(value) is str else value
 
 
-def _first_look(result: "RaceResult[Any]") -> dict[str, Any]:
-    """What a page and a notebook begin with."""
+def _first_look(result: "RaceResult[Any]", kinds: Sequence[str]) -> dict[str, Any]:
+    """What a page and a notebook begin with, and the picture for these kinds of screens."""
     records = result.records if why_none(result) is None else ()
     return {
         "verdict": verdict_lines(result),
-        "tables": [_table(result, *part) for part in ((0, SHOWN), (SHOWN, len(records))) if part[0] < len(records)],
+        "tables": _tables(result, records),
+        "note": note_on_shared_items(result, records[:SHOWN]) if records else "",
         "remarks": [*warning_lines(result), *failure_sentences(result), *filter(None, [next_step(result)])],
         "small": small_print(result),
-        "pictures": _pictures(result) if records else {},
+        "pictures": _pictures(result, kinds) if records else {},
         "caption": _caption(result),
     }
 
@@ -80,33 +83,35 @@ def _caption(result: "RaceResult[Any]") -> str:
     """What the picture shows."""
     unit, (evidence, dots) = "item" if result.settings.group_sizes is None else "group", pictures_of(result)
     curves = f"Evidence that an arm is not the best, {unit} by {unit}: an arm is out where its curve reaches the line."
-    leads = "How far arms are behind the leader on the items that both share, with one standard error."
+    leads = "How far arms are behind the leader on the items that both share; the tests decide who is out, not this."
     return " ".join([*[curves] * evidence, *[leads] * dots])
 
 
-def _table(result: "RaceResult[Any]", first: int, last: int) -> dict[str, Any]:
-    """Headings, rows of cells, and whether they stand on the right, for some of the arms in their order."""
-    columns, records = table_columns(result, first, last), result.records[first:last]
+def _tables(result: "RaceResult[Any]", records: Sequence[ArmRecord[Any]]) -> list[dict[str, Any]]:
+    """Headings, rows of cells, and whether they stand on the right: of the first arms, and of all others."""
+    if not records:
+        return []
+    columns = table_columns(result, 0, len(records))
     short_names = distinct_names([record.arm for record in records])
     rows = [
         {"cells": cells, "out": record.status in ("out", "disqualified"), "name": name_of(record.arm), "short": name}
         for record, name, *cells in zip(records, short_names, *(column.cells for column in columns), strict=True)
     ]
-    return {
+    heads = {
         "headings": [column.heading for column in columns],
         "right": [column.right for column in columns],
         "names": [column.heading == "arm" for column in columns],
-        "rows": rows,
     }
+    return [heads | {"rows": part} for part in (rows[:SHOWN], rows[SHOWN:]) if part]
 
 
-def _pictures(result: "RaceResult[Any]") -> dict[str, Any]:
+def _pictures(result: "RaceResult[Any]", kinds: Sequence[str]) -> dict[str, Any]:
     """The picture of the race as SVG, by the kind of screen that it is for."""
     from markupsafe import Markup
 
     from bestarm.result.figure import svg
 
-    return {kind: Markup(svg(result, width)) for kind, width in PICTURES.items()}  # noqa: S704 - Matplotlib escapes names
+    return {kind: Markup(svg(result, PICTURES[kind])) for kind in kinds}  # noqa: S704 - Matplotlib escapes names
 
 
 # --- how scores move together ----------------------------------------------------------------------------------------

@@ -208,11 +208,6 @@ class RaceResult(Generic[Arm]):
         """The evidence against each arm in some of the rounds, by a replay; None where the algorithm has none."""
         return evidence_history(self)
 
-    def standard_error(self, arm: Arm) -> float:
-        """The standard error of how far an arm is behind the leader, on the items that both share."""
-        _, scores, of_leader = self.by_arm.shared(self._number(arm), self._leader)
-        return float(np.std(scores - of_leader, ddof=1) / math.sqrt(scores.size)) if scores.size > 1 else math.nan
-
     @cached_property
     def regret_bound(self) -> float:
         """With probability ``1 - delta`` no arm beats `leader` by more, or the best was disqualified; NaN: unknown."""
@@ -225,7 +220,9 @@ class RaceResult(Generic[Arm]):
     @property
     def exact(self) -> bool:
         """Whether the answer needs no test: all scores that it is about are there."""
-        return self.complete and self.target == "items" and self.guarantee.criterion == "mean"
+        by_mean = self.target == "items" and self.guarantee.criterion == "mean"
+        nobody_out = len(self.outcome.candidates) == len(self.arms)
+        return by_mean and (self.complete or (self.reason is Reason.ALL_ITEMS_USED and nobody_out))
 
     @property
     def target(self) -> Target:

@@ -57,10 +57,11 @@ def table_columns(result: "RaceResult[Any]", first: int, last: int) -> list[Colu
         against = f"won–lost against #{result.order.index(result.outcome.leader or 0) + 1}"
         duels = ["" if record.arm == result.leader else f"{record.won:,}–{record.lost:,}" for record in records]
         return [ranks, names, means, Column(against, duels), status]
-    items = Column("items", [f"{record.n_items:,}" for record in records])
-    behind = ["" if record.arm == result.leader else leads.number(record.behind) for record in records]
-    heading = "behind" if result.guarantee.criterion == "mean" else "lost − won"
-    return [names, means, items, Column(_with_unit(heading, leads.heading), behind), status]
+    drawn = "draws" if result.settings.items == "drawn" else "items"
+    items = Column(drawn, [f"{record.n_items:,}" for record in records])
+    unknown = (result.arms[result.outcome.leader or 0], *(failed.arm for failed in result.disqualified))
+    behind = ["" if record.arm in unknown else leads.number(record.behind) for record in records]
+    return [names, means, items, Column(_with_unit(_behind_heading(result), leads.heading), behind), status]
 
 
 def _with_unit(heading: str, unit: str) -> str:
@@ -77,10 +78,21 @@ def table_lines(result: "RaceResult[Any]", every: bool = False) -> list[str]:
     lines = [f" {GAP.join(cells)}".rstrip() for cells in zip(*(column.lines() for column in columns), strict=True)]
     if len(shown) < len(records):
         lines.append(_rest(records[len(shown) :]))
-    if not result.complete and len({record.n_items for record in shown}) > 1:
-        note = f" ({columns[-2].heading}: on the items that an arm shares with {{}})"
-        lines.append(note.format(_fitted(name_of(result.leader), max(WIDTH - cell_len(note), SHORTEST_NAME))))
+    if note := note_on_shared_items(result, shown):
+        lines.append(f" ({note})")
     return lines
+
+
+def note_on_shared_items(result: "RaceResult[Any]", shown: Sequence[ArmRecord[Any]]) -> str:
+    """That means over different items are not compared; nothing where all arms have the same items."""
+    if result.complete or len({record.n_items for record in shown}) == 1:
+        return ""
+    note = f"{_behind_heading(result)}: on the items that an arm shares with {{}}"
+    return note.format(_fitted(name_of(result.leader), max(WIDTH - cell_len(note) - 3, SHORTEST_NAME)))
+
+
+def _behind_heading(result: "RaceResult[Any]") -> str:
+    return "behind" if result.guarantee.criterion == "mean" else "lost − won"
 
 
 def _narrowed(column: Column, width: int) -> Column:
@@ -118,7 +130,7 @@ def text_form(result: "RaceResult[Any]", every: bool = False) -> str:
     first = "\n".join(wrapped(line, "  ") for line in verdict_lines(result))
     table = "\n".join(table_lines(result, every)) if why_none(result) is None else ""
     spent, *rests = small_print(result)
-    more = f"{spent} More: result.explain() or --explain."
+    more = f"{spent} More: explain(), --explain."
     last = [*warning_lines(result), *failure_sentences(result), next_step(result), more, *rests]
     said = "\n".join(wrapped(line) for line in last if line)
     return "\n\n".join(part for part in (first, table, said) if part)

@@ -1,6 +1,7 @@
 """The first lines of a result: the answer, what one asks next, what to do, and on what it rests."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bestarm.algorithms import Reason
@@ -63,16 +64,28 @@ def why_none(result: "RaceResult[Any]") -> str | None:
 
 def _claim(result: "RaceResult[Any]") -> str:
     best, candidates = name_of(result.leader), result.candidates
+    if not result.answered and len(candidates) <= NAMED:
+        return f"UNDECIDED: {join_arm_names(candidates, 'or')}"
     if not result.answered:
-        if len(candidates) <= NAMED:
-            return f"UNDECIDED: {join_arm_names(candidates, 'or')}"
         return f"{len(candidates):,} OF {len(result.arms):,} MAY BE THE BEST: {best} leads"
-    if result.reason is Reason.WITHIN_EPSILON:
-        epsilon = lead_format(result).exactly(result.guarantee.epsilon * result.unit)
-        return f"BEST OR WITHIN {epsilon} OF IT: {best}"
-    if len(candidates) > 1:
+    if len(candidates) > 1 and result.reason is Reason.ALL_ITEMS_USED:
         return f"{'TIE' if result.guarantee.criterion == 'mean' else 'NO WINNER'}: {join_arm_names(candidates)}"
-    return f"BEST: {best}"
+    return f"{_what_it_is(result)}: {best}"
+
+
+def _what_it_is(result: "RaceResult[Any]") -> str:
+    """What the arm is that answers."""
+    if result.reason is Reason.WITHIN_EPSILON:
+        return f"BEST OR WITHIN {_epsilon(result)} OF IT"
+    if result.exact:
+        return "LOWEST MEAN" if result.settings.lower_is_better else "HIGHEST MEAN"
+    if result.disqualified:
+        return f"BEST OF THE OTHER {len(result.arms) - len(result.disqualified):,}"
+    return "BEST"
+
+
+def _epsilon(result: "RaceResult[Any]") -> str:
+    return lead_format(result).exactly(result.guarantee.epsilon * result.unit)
 
 
 def _surety(result: "RaceResult[Any]") -> list[str]:
@@ -83,8 +96,10 @@ def _surety(result: "RaceResult[Any]") -> list[str]:
     said = [sure, about(result)]
     if result.guarantee.criterion == "wins":
         said.append("by wins")
+    if result.settings.lower_is_better:
+        said.append("lower is better")
     if gone := [failed.arm for failed in result.disqualified]:
-        said.append(f"without {name_of(gone[0])}" if len(gone) == 1 else f"without {len(gone):,} arms that failed")
+        said.append(f"{name_of(gone[0])} failed" if len(gone) == 1 else f"{len(gone):,} arms failed")
     return [part for part in said if part]
 
 
@@ -112,26 +127,35 @@ def _closest(result: "RaceResult[Any]") -> str:
     ]
     if not rivals:
         return ""
-    form, wins = lead_format(result), result.guarantee.criterion == "wins"
     rivals.sort(key=lambda rival: rival.behind)
-    named = NAMED if len(rivals) <= NAMED else NAMED - 1
-    first, *others = rivals[:named]
-    said = [f"{name_of(first.arm)} {_gap(form.amount(first.behind), wins)}"]
-    for rival in others:
-        amount = form.amount(rival.behind)
-        said.append(f"{name_of(rival.arm)} {amount if first.behind >= 0.0 else _gap(amount, wins)}")
+    said = _wins(result, rivals) if result.guarantee.criterion == "wins" else _gaps(result, rivals)
+    near = result.reason is Reason.WITHIN_EPSILON
+    return f"{', '.join(said)}{f'; none is better by more than {_epsilon(result)}' if near else ''}."
+
+
+def _gaps(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[str]:
+    """How far the closest arms are behind, and the others at least."""
+    form, named = lead_format(result), NAMED if len(rivals) <= NAMED else NAMED - 1
+    said = []
+    for k, rival in enumerate(rivals[:named]):
+        amount, name = form.amount(rival.behind), name_of(rival.arm)
+        if amount.startswith("-"):
+            said.append(f"{name} is {amount[1:]} ahead on the items that both share")
+        else:
+            said.append(f"{name} {amount}" if k and rivals[0].behind >= 0.0 else f"{name} is {amount} behind")
     if len(rivals) > named:
         said.append(f"the other {len(rivals) - named:,} at least {form.at_least(rivals[named].behind)}")
-    return f"{', '.join(said)}."
+    return said
 
 
-def _gap(amount: str, wins: bool) -> str:
-    """How far an arm is behind the leader, as it follows the name of the arm."""
-    if wins and amount.startswith("-"):
-        return f"wins against it on {amount[1:]} more items than it loses"
-    if wins:
-        return f"loses to it on {amount} more items than it wins"
-    return f"is {amount[1:]} ahead on the items that both share" if amount.startswith("-") else f"is {amount} behind"
+def _wins(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[str]:
+    """On how many more items the leader wins than it loses against the closest arms, and the others at least."""
+    form, named = lead_format(result), NAMED if len(rivals) <= NAMED else NAMED - 1
+    amounts = [form.amount(rival.behind) for rival in rivals[:named]]
+    said = [f"{amount} against {name_of(rival.arm)}" for amount, rival in zip(amounts, rivals, strict=False)]
+    if len(rivals) > named:
+        said.append(f"at least {form.at_least(rivals[named].behind)} against the other {len(rivals) - named:,}")
+    return [f"Items won minus lost: {said[0]}", *said[1:]]
 
 
 def _open_question(result: "RaceResult[Any]") -> str:
@@ -175,10 +199,10 @@ def next_step(result: "RaceResult[Any]") -> str | None:
     elif result.reason is Reason.RAN_OUT_OF_ITEMS:
         ways.append("more items")
     elif result.reason in (Reason.INTERRUPTED, Reason.OUTAGE) and result.n_rounds:
-        ways.append("continue the race, if it has a store")
+        ways.append("continue the race (the same call with its store)")
     bound = bound_text(result, result.regret_bound)
     if ways and bound is not None and result.guarantee.criterion == "mean":
-        ways.append(f"accept the leader as it is (epsilon {bound})")
+        ways.append(f"accept the leader, at most {bound} worse than the best (epsilon {bound})")
     return f"Next: {', or '.join(ways)}." if ways else None
 
 
@@ -197,11 +221,15 @@ def cost(result: "RaceResult[Any]") -> str:
     spent = result.n_evaluations
     if result.complete:  # all is there: how much of it was needed
         share = spent / (result.settings.everything or spent) / len(result.arms)
-        return f"A race needs {max(0.01, share):.0%} of these scores (--live)."
+        asked = "would have needed" if result.answered else "would have used"
+        return f"A race {asked} {max(0.01, share):.0%} of these scores (--live)."
     if result.saved is None:
-        return f"{with_noun(spent, 'evaluation')} in {with_noun(result.n_rounds, 'round')}."
+        drawn = result.settings.items == "drawn"
+        n_rounds = with_noun(result.n_rounds, "draw" if drawn else "round")
+        return f"{with_noun(spent, 'evaluation')} in {n_rounds}{' with replacement' if drawn else ''}."
     everything = (result.settings.everything or 0) * len(result.arms)
-    return f"{spent:,} of {with_noun(everything, 'evaluation')} ({min(result.saved, 0.99):.0%} saved)."
+    saved = f" ({min(result.saved, 0.99):.0%} saved)" if result.saved >= 0.005 else ""
+    return f"{spent:,} of {with_noun(everything, 'evaluation')}{saved}."
 
 
 def conditions(result: "RaceResult[Any]") -> list[str]:
@@ -215,9 +243,9 @@ def conditions(result: "RaceResult[Any]") -> list[str]:
     if result.bounds is not None and promise.criterion == "mean":
         low, high = result.bounds
         beyond = settings.own_range and result.target == "population"  # the range of a table that is known
-        said.append(f"{'other scores stay' if beyond else 'scores lie'} in [{low:g}, {high:g}]")
+        said.append(f"{'new items score' if beyond else 'scores lie'} in [{low:g}, {high:g}]")
     elif promise.criterion == "wins":
-        said.append("one arm beats all others")
+        said.append("some arm beats every other one")
     elif promise.nearly_gaussian:
         said.append(f"differences are {'symmetric' if promise.symmetric else 'nearly Gaussian'}")
     else:

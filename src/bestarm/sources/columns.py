@@ -143,8 +143,12 @@ def _wide(columns: Columns, choice: ColumnChoice) -> ScoreTable:
         return table_of(scores, items, groups)
     left_out = _leave_texts_out(scores)
     table = table_of(scores, items, groups)
-    doubts = _doubts(table) or [f"raced as arms: {first_ten_names(table.arms)}" for _ in left_out]
-    return replace(table, notes=(*_one_row_per_arm(named_by), *left_out, *doubts))
+    doubts = _doubts(table)
+    if left_out and not doubts:
+        left_out = [f"{left_out[0]}; raced as arms: {first_ten_names(table.arms)}"]
+    if named_by is not None and named_by not in (choice.item, choice.index):
+        left_out = [*_doubts_about_items(named_by, items or []), *left_out]
+    return replace(table, notes=(*left_out, *doubts))
 
 
 def _find_items(columns: Columns, arms: Sequence[str], index: str | None) -> str | None:
@@ -198,12 +202,17 @@ def is_list(column: Any) -> bool:
 
 def is_text(column: Any) -> bool:
     """Whether a column holds texts alone, none of which is meant as a score: neither numbers nor flags."""
-    if not is_list(column) or getattr(getattr(column, "dtype", None), "kind", "O") in "biufcmM":
+    series = series_of(column)
+    if not is_list(column) or (series is not None and series.dtype.is_numeric()):
         return False
-    cells = [cell for cell in as_list(column) if not is_absent(cell)]
-    if not cells or not all(isinstance(cell, str) for cell in cells):
+    known = (_is_word(cell) for cell in as_list(column) if not is_absent(cell))
+    return next(known, False) and all(known)
+
+
+def _is_word(cell: Any) -> bool:
+    if not isinstance(cell, str) or is_flag(cell):
         return False
-    return not any(is_flag(cell) or is_number(cell.replace("_", "")) or _is_marked(cell) for cell in cells)
+    return not is_number(cell.replace("_", "")) and not _is_marked(cell)
 
 
 def _is_marked(cell: Any) -> bool:
@@ -231,10 +240,13 @@ def _first_text(column: Any) -> str:
     return text if len(text) <= 20 else f"{text[:19]}…"
 
 
-def _one_row_per_arm(items: str | None) -> list[str]:
-    if items is None or _plain_name(items) not in ARM_NAMES:
-        return []
-    return [f"items are the rows of column {name_of(items)}: if these are the arms, transpose the table"]
+def _doubts_about_items(name: str, items: list[str]) -> list[str]:
+    """What is to be said of a column that was taken for the items without a word."""
+    if _plain_name(name) in ARM_NAMES:
+        return [f"items are the rows of column {name_of(name)}: if these are the arms, transpose the table"]
+    if _plain_name(name) not in ITEM_NAMES | {*INDEX_NAMES} and _counts_up(items):
+        return [f"items from {name_of(name)}, which only numbers the rows"]
+    return []
 
 
 def _doubts(table: ScoreTable) -> list[str]:
@@ -274,7 +286,7 @@ def _long_roles(columns: Columns, choice: ColumnChoice) -> tuple[tuple[str, str,
     if arm is not None or score is not None:
         absent = "item_column" if item is None else "arm_column" if arm is None else "score_column"
         raise ParameterError(absent, "must be given, too: a long table needs the names of all its columns", None)
-    found = None if item is not None or _chosen_are_columns(columns, choice) else _find_roles(columns, choice.group)
+    found = None if _chosen_are_columns(columns, choice) else _find_roles(columns, choice)
     if found is None:
         return None, ()
     said = "items from {}, arms from {}, scores from {}".format(*map(name_of, found))
@@ -285,19 +297,21 @@ def _chosen_are_columns(columns: Columns, choice: ColumnChoice) -> bool:
     return choice.arms is not None and all(name in columns for name in choice.arms)
 
 
-def _find_roles(columns: Columns, group: str | None) -> tuple[str, str, str] | None:
-    """The columns of a long table that are named as usual, if exactly three are.
+def _find_roles(columns: Columns, choice: ColumnChoice) -> tuple[str, str, str] | None:
+    """The columns of a long table that are named as usual, or of items as chosen, if exactly three are.
 
     A column of texts that is named like one of arms, in which names come again, makes it long: a wide table has none.
     If it is not clear then which columns hold the rest, the table is refused; as a wide one, it would be a race between
     its scores and other numbers.
     """
-    arms = [name for name in _named_like(columns, ARM_NAMES, group) if is_text(columns[name])]
+    others = {name: column for name, column in columns.items() if name not in choice.named and is_list(column)}
+    arms = [name for name in _named_like(others, ARM_NAMES) if is_text(columns[name])]
     arms = [name for name in arms if _repeats(columns[name])]
     if not arms:
         return None
-    items = [name for name in _named_like(columns, ITEM_NAMES, group) if _repeats(columns[name])]
-    scores = _named_like(columns, SCORE_NAMES, group)
+    items = [name for name in _named_like(others, ITEM_NAMES) if _repeats(columns[name])]
+    items = items if choice.item is None else [choice.item]
+    scores = _named_like(others, SCORE_NAMES)
     if len(items) == len(arms) == len(scores) == 1:
         return items[0], arms[0], scores[0]
     found = {"items": items, "arms": arms, "scores": scores}
@@ -305,9 +319,10 @@ def _find_roles(columns: Columns, group: str | None) -> tuple[str, str, str] | N
     column = short(arms[0])
     long = f"names come again in column {column!r} as if there were one row per score, but {unclear}"
     braced = long.replace("{", "{{").replace("}", "}}")
-    problem = f"must be given, and {{arm_column}} and {{score_column}}: {braced} (or leave it out with {{ignore}})"
-    others = {name: name for name in ("arm_column", "score_column", "ignore")}
-    raise ParameterError("item_column", problem, None, others)
+    problem = f"must be given, and {{item_column}} and {{score_column}}: {braced} (or leave it out with {{ignore}})"
+    raise ParameterError(
+        "arm_column", problem, None, {name: name for name in ("item_column", "score_column", "ignore")}
+    )
 
 
 def _where(role: str, names: Sequence[str]) -> str:
@@ -316,10 +331,8 @@ def _where(role: str, names: Sequence[str]) -> str:
     return f"the {role} could be in {join_words([name_of(name) for name in names], 'or')}"
 
 
-def _named_like(columns: Columns, usual: frozenset[str], group: str | None) -> list[str]:
-    return [
-        name for name, column in columns.items() if name != group and is_list(column) and _plain_name(name) in usual
-    ]
+def _named_like(columns: Columns, usual: frozenset[str]) -> list[str]:
+    return [name for name in columns if _plain_name(name) in usual]
 
 
 def _repeats(column: Any) -> bool:

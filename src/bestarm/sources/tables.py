@@ -1,4 +1,4 @@
-"""Score tables: recorded scores from NumPy, data frames of every kind, mappings of columns and nested lists."""
+"""Score tables: what cells and columns are as scores, and what a race makes of a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
