@@ -109,7 +109,7 @@ class Options:
     # What those who evaluate add: users cannot give them.
     usual_in_flight: int = 1
     own_range: bool = False  # the bounds are the range of a recorded table
-    origin: Mapping[str, Any] | None = None  # where a race came from, kept in its store for `bestarm resume`
+    origin: Mapping[str, Any] | None = None  # where a race came from: the `source` of its store
 
 
 def known_options(function: str, options: Mapping[str, Any], known: type) -> Options:
