@@ -220,12 +220,12 @@ def normalised_weights(weights: ArrayLike, size: int) -> tuple[float, ...]:
     return tuple(scaled.tolist())
 
 
-ROUNDING = 1e-9  # of the range: a score that is no further out of its bounds counts as the bound
+BOUNDS_SLACK = 1e-9  # of the range: a score that is no further out of its bounds counts as the bound
 
 
 def rounding_of(bounds: tuple[float, float]) -> tuple[float, float]:
     """The bounds, each moved outwards by what may be rounding."""
-    slack = ROUNDING * (bounds[1] - bounds[0])
+    slack = BOUNDS_SLACK * (bounds[1] - bounds[0])
     return bounds[0] - slack, bounds[1] + slack
 
 

@@ -226,7 +226,7 @@ def test_leaders_that_close_up_would_be_noticed(monkeypatch: pytest.MonkeyPatch)
     def close_up(self: LeaderEvidence, arm: int) -> None:
         place = int(np.flatnonzero(self.board.arms == arm)[0])
         is_out, self.board.is_out[place] = self.board.is_out[place], True
-        replace_withdrawn(self.board.n_rounds, self.board, self.leaders, with_room(self.log), 0.0)
+        replace_withdrawn(self.board.n_rounds, self.board, self.leaders, with_room(self.past_leaders), 0.0)
         self.board.is_out[place] = is_out
 
     monkeypatch.setattr(LeaderEvidence, "discard_evidence", close_up)
@@ -323,7 +323,7 @@ def test_a_log_has_room_for_every_renewal() -> None:
     at_once.play(rows)
     for row in rows:
         one_by_one.tell(row[one_by_one.ask()])
-    (a, b) = (leaders_of(game).log for game in (at_once, one_by_one))
+    (a, b) = (leaders_of(game).past_leaders for game in (at_once, one_by_one))
     n = int(a.n_entries[0])
     assert n > 128
     for name in ("first_rounds", "leaders", "choice", "variances"):

@@ -82,7 +82,7 @@ def test_a_kernel_is_kept_until_any_source_changes(package: Path) -> None:
     assert {name: again[name] for name in EVERY} == {name: first[name] for name in EVERY}
 
     # The state in kernels/state.py that lucb in kernels/boundaries.py works on: a game that begins with 9 queries.
-    begun = "progress = record(n_rounds=0, n_queries=0, leader"
+    begun = "progress = named_numbers(n_rounds=0, n_queries=0, leader"
     change(package / "bestarm/kernels/state.py", begun, begun.replace("n_queries=0", "n_queries=9"))
     changed = run(package)
     assert changed["lucb"] == [2, 13]

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
@@ -22,9 +23,10 @@ from bestarm import EvaluationError, OutOfBoundsError, Race, RaceResult, StoreEr
 from bestarm.racing import FailureCount, Record, evaluation
 from bestarm.sources import programs
 from bestarm.sources.processes import LATE, Ended
+from bestarm.sources.programs import TimedOutError
 from conftest import Cli
 from race_files import Memory, RaceFile
-from row_races import Way, ways
+from row_races import Inline, Way, ways
 from small_race import LEVEL, run, share
 
 FROZEN = Path(__file__).parents[1] / "data" / "frozen"
@@ -328,6 +330,40 @@ def test_of_many_arms_the_first_are_named() -> None:
     result = run(evaluate, arms, on_error="disqualify")
     assert "7 evaluations failed: arm 1 (disqualified), " in str(result)
     assert "arm 5 (disqualified) and 2 more." in " ".join(str(result).split())
+
+
+class Breaking(Inline):
+    """Evaluates when it is asked to, and breaks down after so many evaluations."""
+
+    def __init__(self, n_left: int) -> None:
+        self.n_left = n_left
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        if self.n_left == 0:
+            raise BrokenExecutor("gone")
+        self.n_left -= 1
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_scores_are_kept_when_an_executor_breaks_down_also_those_after_a_retry_but_no_failures(tmp_path: Path) -> None:
+    calls, store = Counter[str](), tmp_path / "race.sqlite"
+
+    def evaluate(arm: str, item: int) -> float:
+        calls[arm] += 1
+        if arm == "timed out":
+            raise TimedOutError("it takes too long", 0.0)
+        if arm == "failed" or (arm == "retried" and calls[arm] == 1):
+            raise OSError("not now")
+        return 0.5
+
+    arms = ["plain", "retried", "failed", "timed out", "never asked"]
+    with pytest.raises(BrokenExecutor, match="gone"):
+        run(evaluate, arms, executor=Breaking(4), retries=1, on_error="worst", store=store)
+    assert calls == {"plain": 1, "retried": 2, "failed": 2, "timed out": 1}
+    plain, retried = RaceFile(store).scores()
+    assert plain == (1, 0, 0.5, None)
+    assert retried[:3] == (1, 1, 0.5)
+    assert re.fullmatch(r"retried 1 time: evaluate\('retried', \d+\) failed: OSError: not now", retried[3] or "")
 
 
 # --- time-outs -------------------------------------------------------------------------------------------------------

@@ -154,6 +154,13 @@ def test_the_zone_is_in_units_of_items() -> None:
     assert result.guarantee.indifference_zone == pytest.approx(0.05 * len(scores) / (sizes.max() * N_GROUPS))
 
 
+def test_the_pool_of_a_comparison_counts_groups() -> None:
+    scores, groups = made(3)
+    words = f"for a pool of {len(scores)} items, but there are {N_GROUPS} groups, each of which counts as one"
+    with pytest.raises(ValueError, match=words):
+        run(scores, groups, comparison=Betting(pool=len(scores)))
+
+
 def test_a_test_that_knows_no_pool_takes_epsilon_as_it_is() -> None:
     scores, groups = made(3)
     result = run(scores, groups, comparison=EmpiricalBernstein(), epsilon=0.12)

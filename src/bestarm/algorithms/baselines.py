@@ -57,8 +57,8 @@ class KnownVariance:
 
     __repr__ = shortest_call
 
-    def variances_of(self, n_arms: int) -> Array:
-        """One variance per arm."""
+    def variance_by_arm(self, n_arms: int) -> Array:
+        """The variance of each arm, in a game of so many."""
         check_n_arms(n_arms)
         values = np.asarray(self.variances, dtype=np.float64)
         if values.ndim == 1 and values.size != n_arms:
@@ -113,7 +113,7 @@ class HoeffdingRace(KnownVariance):
         """A new game with this many arms."""
         from bestarm.kernels.boundaries import race_intervals
 
-        variances = self.variances_of(n_arms)
+        variances = self.variance_by_arm(n_arms)
         evidence = IntervalEvidence(n_arms, ChernoffIntervals(), self.delta, race_intervals, variances)
         return EliminationGame(evidence, None, Guarantee(self.delta, KNOWN_VARIANCES))
 
@@ -231,7 +231,7 @@ class LUCB(KnownVariance):
 
     def start(self, n_arms: int) -> Game:
         """A new game with this many arms."""
-        return LUCBGame(np.sqrt(self.variances_of(n_arms)), self.delta)
+        return LUCBGame(np.sqrt(self.variance_by_arm(n_arms)), self.delta)
 
 
 class LUCBGame(Game):

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bestarm.algorithms.game import AssumptionCheck, Elimination, Game, Guarantee, Reason
+from bestarm.algorithms.assumptions import AssumptionCheck
+from bestarm.algorithms.game import Elimination, Game, Guarantee, Reason
 from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_difference, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
 from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
@@ -104,16 +105,16 @@ class EliminationGame(Game):
     def eliminations(self) -> list[Elimination[int]]:
         """Who was beaten so far, in the order of rounds and arms."""
         standing = self.candidates
-        out = [self._record(int(arm)) for arm in np.flatnonzero(self._board.beaten_round) if arm not in standing]
+        out = [self._elimination(int(arm)) for arm in np.flatnonzero(self._board.beaten_round) if arm not in standing]
         return sorted(out, key=lambda elimination: (elimination.round, elimination.arm))
 
     @property
     def contradiction(self) -> Elimination[int] | None:
         """None, or the evidence against `best`, if every remaining candidate was beaten in the same round."""
         standing = self.candidates
-        return self._record(standing[0]) if self._board.beaten_round[standing[0]] else None
+        return self._elimination(standing[0]) if self._board.beaten_round[standing[0]] else None
 
-    def _record(self, arm: int) -> Elimination[int]:
+    def _elimination(self, arm: int) -> Elimination[int]:
         board = self._board
         return Elimination(
             arm=arm,
@@ -176,7 +177,7 @@ class EliminationGame(Game):
 
         self._board.last_round[arms] = self.n_rounds
         withdraw_arms(self._board, self.n_rounds)
-        self._evidence.arms_withdrawn = True
+        self._evidence.note_withdrawn()
         self._read_progress()
         self._asked = None
 

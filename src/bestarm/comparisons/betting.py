@@ -165,11 +165,10 @@ class PortfolioEvidence(WealthEvidence):
     """Half of the wealth in portfolios, half in the bets on single differences."""
 
     no_disqualification = "arms that a portfolio has bet on cannot be disqualified: use PairwiseBAI with Betting"
-    share = 0.5
     keeps_pairs = True
 
     def __init__(self, n_arms: int, betting: Betting, goal: Goal) -> None:
-        super().__init__(n_arms, betting, goal)
+        super().__init__(n_arms, betting, goal, share=0.5)
         self.portfolio = new_portfolio(n_arms)
 
     def _chosen(self) -> tuple[None, PortfolioState]:

@@ -80,7 +80,6 @@ class Evidence(ABC):
 
     def __init__(self, n_arms: int) -> None:
         self.board: Board = new_board(n_arms, self.keeps_pairs)
-        self.arms_withdrawn = False  # whether the game has withdrawn arms since the last round
 
     @abstractmethod
     def play(self, rows: Array) -> int:
@@ -126,6 +125,9 @@ class Evidence(ABC):
     def diagnostics(self) -> dict[str, int]:
         """What the evidence counts besides queries."""
         return {}
+
+    def note_withdrawn(self) -> None:  # noqa: B027 - an empty default
+        """Hear that arms were withdrawn between two rounds: where some bets are on them, others must be chosen."""
 
     def discard_evidence(self, arm: int) -> None:  # noqa: B027 - an empty default
         """Drop the evidence that others are worse than this arm, which was disqualified in the round now asked.

@@ -14,11 +14,9 @@ from bestarm.kernels.state import (
     GOING_ON,
     WITHIN_EPSILON,
     LeaderBets,
-    PairBets,
     ShiftedWealth,
-    WealthRule,
-    new_leader_log,
     new_leaders,
+    new_past_leaders,
     new_shifted_wealth,
     with_room,
 )
@@ -97,25 +95,20 @@ class LeaderEvidence(WealthEvidence):
     """The wealth of bets on averages of the leaders, and of bets on pairs beside it where there are any."""
 
     def __init__(self, n_arms: int, betting: Betting, goal: Goal, pairs: float) -> None:
-        self._pairs = pairs
+        share = pairs or PAIRS  # without bets on pairs, the share that only the regret bound uses
+        for_kernel = goal._replace(epsilon=0.0)  # it leaves the end by epsilon to `play`, and pauses for it
+        super().__init__(n_arms, betting, for_kernel, share=share, on_pairs=pairs > 0.0, pause=goal.epsilon > 0.0)
         self._goal = goal
-        self.share = pairs or PAIRS  # without bets on pairs, the share that only the regret bound uses
-        super().__init__(n_arms, betting, goal._replace(epsilon=0.0))  # the kernel leaves the end by epsilon to `play`
+        self._arms_withdrawn = False  # since the last round
         self.leaders = new_leaders(n_arms, BETS, WEIGHTS, SIZES)
-        self.log = new_leader_log(n_arms, BETS.size)
+        self.past_leaders = new_past_leaders(n_arms, BETS.size)
         epsilon = goal.epsilon * betting.scale
         self.regret = RegretBound(self, np.append(SHIFTS, epsilon) if epsilon > 0.0 else SHIFTS)
-        self._near = RegretBound(self, np.array([epsilon]))
-
-    def _rule(self, goal: Goal) -> WealthRule:
-        return super()._rule(goal)._replace(pause=self._goal.epsilon > 0.0)
-
-    def _pair_bets(self) -> PairBets | None:
-        return super()._pair_bets() if self._pairs > 0.0 else None
+        self._at_epsilon = RegretBound(self, np.array([epsilon]))  # of this shift alone, to end within epsilon
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        if self.arms_withdrawn:
+        if self._arms_withdrawn:
             self._replace_withdrawn()
         used = 0
         while used < len(rows) and (played := super().play(rows[used:])):
@@ -125,31 +118,35 @@ class LeaderEvidence(WealthEvidence):
         return used
 
     def _chosen(self) -> tuple[LeaderBets, None]:
-        """The bets on leaders, with room for the next renewal in their log."""
-        self.log = with_room(self.log)
-        return LeaderBets(self.leaders, self.log), None
+        """The bets on leaders, with room to note the next renewal."""
+        self.past_leaders = with_room(self.past_leaders)
+        return LeaderBets(self.leaders, self.past_leaders), None
 
     def _wealth_on_chosen(self) -> Array:
         return self.leaders.total
 
     def _paused(self) -> bool:
         """Whether the leaders were renewed after the last round, however the rounds are told."""
-        n_entries = self.log.n_entries[0]
-        last = self.log.first_rounds[n_entries - 1] if n_entries > 0 else 0
+        n_entries = self.past_leaders.n_entries[0]
+        last = self.past_leaders.first_rounds[n_entries - 1] if n_entries > 0 else 0
         return bool(last == self.board.n_rounds + 1)
+
+    def note_withdrawn(self) -> None:
+        """Before the next round, look whether the leaders must be chosen anew."""
+        self._arms_withdrawn = True
 
     def _replace_withdrawn(self) -> None:
         """Choose the leaders anew where somebody was withdrawn, which is decided before the round."""
         from bestarm.kernels.leaders import replace_withdrawn
 
         board, leaders = self.board, self.leaders
-        self.arms_withdrawn = False
+        self._arms_withdrawn = False
         columns, queried = self._columns(), board.arms[: board.n_queried]
         if board.n_rounds > 0 and not np.isin(columns[~leaders.failing[columns]], queried).all():
             schedule = leaders.progress[0]
             planned = schedule.next_renewal
-            self.log = with_room(self.log)
-            replace_withdrawn(board.n_rounds, board, leaders, self.log, self.rule.zone)
+            self.past_leaders = with_room(self.past_leaders)
+            replace_withdrawn(board.n_rounds, board, leaders, self.past_leaders, self.rule.zone)
             schedule.next_renewal = min(planned, schedule.next_renewal)
 
     def _columns(self) -> Indices:
@@ -166,7 +163,7 @@ class LeaderEvidence(WealthEvidence):
             return  # it has ended, or somebody was withdrawn
         leader = int(arms[candidates[np.argmax(means[candidates])]])
         others = [arm for arm in arms[candidates].tolist() if arm != leader]
-        if self._near.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
+        if self._at_epsilon.largest_shift(leader, others) <= self._goal.epsilon * self.rule.scale:
             board.progress["ended"] = WITHIN_EPSILON
 
     def smallest_lead_bound(self, a: int, others: Sequence[int]) -> float:
@@ -271,6 +268,6 @@ class RegretBound:
                 break
             column_of = np.full(evidence.board.arms.size, -1)
             column_of[arms] = np.arange(arms.size)
-            bets = evidence.log, evidence.leaders, self._on_pair
+            bets = evidence.past_leaders, evidence.leaders, self._on_pair
             replay_shifted(rows, column_of, begun, *bets, wealth, evidence.rule)
         replay.n_rounds = evidence.history.n_rounds

@@ -33,6 +33,7 @@ class SymmetricEvidence(PairBoundaryEvidence):
             constant_from=self._constant_from(self._delta),
         )
         self.rivals = new_rivals(n_arms, EFFECTS)
+        self._arms_withdrawn = False  # since the last round
         self._kernel, self._own = race_symmetric, (self.rivals, self.rule)
 
     def _constant_from(self, delta: float) -> int:
@@ -48,19 +49,23 @@ class SymmetricEvidence(PairBoundaryEvidence):
 
     def play(self, rows: Array) -> int:
         """Play rounds from whole rows until the end; the number of rows used."""
-        if self.arms_withdrawn:
+        if self._arms_withdrawn:
             self._replace_withdrawn()
         if self._delta > 0.0:
             return super().play(rows)
         nobody = np.full(len(rows), np.inf)
         return int(self._kernel(rows, nobody, nobody, self.board, *self._own))
 
+    def note_withdrawn(self) -> None:
+        """Before the next round, look whether rivals must be chosen anew."""
+        self._arms_withdrawn = True
+
     def _replace_withdrawn(self) -> None:
         """Choose rivals anew where one was withdrawn, which is decided before the round."""
         from bestarm.kernels.symmetric import renew_rivals
 
         board, rivals = self.board, self.rivals
-        self.arms_withdrawn = False
+        self._arms_withdrawn = False
         queried = board.arms[: board.n_queried]
         bet_on = rivals.rival[queried[~board.is_out[: queried.size]]]
         bet_on = bet_on[bet_on >= 0]

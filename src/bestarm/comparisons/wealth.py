@@ -1,16 +1,16 @@
 """The evidence of bets: the wealth that they have made on all differences."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bestarm.comparisons.evidence import Criterion, Evidence, Goal, shared_rounds
+from bestarm.comparisons.evidence import Criterion, Evidence, Goal
+from bestarm.comparisons.history import History
 from bestarm.kernels.state import (
     FOREVER,
-    Board,
     LeaderBets,
     PairBets,
     PairWealth,
@@ -38,7 +38,7 @@ RESERVE = 1 / 16  # the share of the wealth that is kept for bets that sleep
 HALVING = 0.5  # each bet is so much smaller than the one before it,
 FADING = 0.5  # and has so much less weight
 WAKING = 0.25  # a bet wakes in round WAKING / bet^2: until then the best it could do is less than a factor of two
-TINY = 1e-150  # bets are not squared below this, so that the square is not rounded to 0
+SMALLEST_SQUARED = 1e-150  # bets are not squared below this, so that the square is not rounded to 0
 
 
 class Mixture(NamedTuple):
@@ -55,7 +55,7 @@ def mixture(bets: Array, weights: Array, reserve: float, n_rounds: int) -> Mixtu
     delayed: list[tuple[float, float, int]] = []  # bets, weights and rounds
     while asleep > 0.0:
         smallest *= HALVING
-        wakes = ceil(min(WAKING / max(smallest, TINY) ** 2, FOREVER))
+        wakes = ceil(min(WAKING / max(smallest, SMALLEST_SQUARED) ** 2, FOREVER))
         if wakes > n_rounds:
             delayed.append((0.0, asleep, FOREVER))
             break
@@ -68,105 +68,6 @@ def mixture(bets: Array, weights: Array, reserve: float, n_rounds: int) -> Mixtu
     )
 
 
-CELLS_OF_STRETCH = 2**16  # rewards that room is made for at a time, at most
-FEWEST = 16  # rounds that room is made for, at least
-
-
-class Stretch:
-    """Rounds one after the other with the same arms: a row for each round, with room for more."""
-
-    def __init__(self, arms: Indices, room: int) -> None:
-        self.arms = arms
-        self.n_rounds = 0
-        self._rows = np.empty((room, arms.size))
-
-    @property
-    def room(self) -> int:
-        """How many rounds still fit in."""
-        return len(self._rows) - self.n_rounds
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that is taken."""
-        return self.arms.nbytes + self._rows.nbytes
-
-    @property
-    def rows(self) -> Array:
-        """The rewards of its rounds, a column for each arm."""
-        return self._rows[: self.n_rounds]
-
-    def add(self, rows: Array) -> None:
-        """Take rounds, as whole rows, of which the arms of this stretch are kept."""
-        end = self.n_rounds + len(rows)
-        self._rows[self.n_rounds : end] = rows if self.arms.size == rows.shape[1] else rows[:, self.arms]
-        self.n_rounds = end
-
-    def close(self) -> None:
-        """Give back the room that is left."""
-        if self.room:
-            self._rows = self.rows.copy()
-
-
-class History:
-    """The rewards of all rounds played on a board; an arm has some up to its last round, and none after it."""
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self._stretches: list[Stretch] = []
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that is taken."""
-        return sum(stretch.nbytes for stretch in self._stretches)
-
-    @property
-    def n_rounds(self) -> int:
-        """The number of rounds whose rewards are kept."""
-        return sum(stretch.n_rounds for stretch in self._stretches)
-
-    def blocks(self, after: int = 0) -> Iterator[tuple[int, Indices, Array]]:
-        """The rounds after the first so many: how many went before, the arms that were queried, and their rewards."""
-        begun = 0
-        for stretch in self._stretches:
-            end = begun + stretch.n_rounds
-            if end > after:
-                first = max(begun, after)
-                yield first, stretch.arms, stretch.rows[first - begun :]
-            begun = end
-
-    def differences(self, a: int, b: int) -> Array:
-        """The rewards of arm a minus those of arm b in the rounds that the two shared."""
-        n = shared_rounds(self._board, a, b)
-        shared = [(np.searchsorted(arms, (a, b)), rows) for begun, arms, rows in self.blocks() if begun < n]
-        return np.concatenate([np.empty(0), *(rows[:, at_a] - rows[:, at_b] for (at_a, at_b), rows in shared)])
-
-    def add(self, rows: Array) -> None:
-        """Take the rounds that were just played, as whole rows: those of arms that had left are not kept."""
-        done, last = self._board.n_rounds, self._board.last_round
-        begun = done - len(rows)
-        changes = np.unique(last[(last > begun) & (last < done)]).tolist() if len(rows) > 1 else []
-        for end in (*changes, done):  # the rounds after which the arms were others, and the last
-            if end > begun:
-                self._add(np.flatnonzero(last >= end), rows[: end - begun], begun)
-                rows, begun = rows[end - begun :], end
-
-    def _add(self, arms: Indices, rows: Array, begun: int) -> None:
-        """Take rounds with the same arms: into the last stretch, if it is one of these arms and has room."""
-        while len(rows):
-            now = self._stretches[-1] if self._stretches else None
-            room = 0 if now is None else now.room
-            if now is None or not room or now.arms.size != arms.size:
-                if now is not None:
-                    now.close()
-                doubled = max(FEWEST, begun)  # as many rounds again, up to a limit
-                room = max(len(rows), min(doubled, max(1, CELLS_OF_STRETCH // max(1, arms.size))))
-                now = Stretch(arms, room)
-                self._stretches.append(now)
-            fit = rows[:room]
-            now.add(fit)
-            rows = rows[len(fit) :]
-
-
 MANY_ROWS = 64  # with at least so many rows of bets, it is worth giving back those against arms that are out
 CAP = 0.99  # the largest share of the wealth that one round can lose
 
@@ -175,23 +76,33 @@ class WealthEvidence(Evidence):
     """The wealth of bets on all differences, or on their signs where the criterion is wins.
 
     Bounds on differences need the rewards themselves, so these are kept. ``share`` is the share of the wealth in bets
-    on pairs: less than 1 where a subclass has bets of another kind beside them.
+    on pairs: less than 1 where a subclass has bets of another kind beside them. A subclass may also do without bets
+    ``on_pairs``, and ``pause`` when its leaders are renewed.
     """
 
     keeps_pairs = False
-    share = 1.0
 
-    def __init__(self, n_arms: int, betting: "Betting", goal: Goal, criterion: Criterion = "mean") -> None:
+    def __init__(
+        self,
+        n_arms: int,
+        betting: "Betting",
+        goal: Goal,
+        criterion: Criterion = "mean",
+        *,
+        share: float = 1.0,
+        on_pairs: bool = True,
+        pause: bool = False,
+    ) -> None:
         super().__init__(n_arms)
         self.betting = betting
         self.criterion = criterion
-        self.rule = self._rule(goal)
-        self.pairs: PairBets | None = self._pair_bets()  # None without bets on pairs
+        self.rule = self._rule(goal, share, pause)
+        self.pairs = PairBets(np.zeros((n_arms, n_arms)), self._pair_wealth()) if on_pairs else None
         self.near: PairWealth | None = self._pair_wealth() if self.rule.epsilon > 0.0 else None
         self.history = History(self.board)
         self._mixture = betting.mixture(FOREVER - 1)
 
-    def _rule(self, goal: Goal) -> WealthRule:
+    def _rule(self, goal: Goal, share: float, pause: bool) -> WealthRule:
         # Arm i is out when share * mean_j(pair wealth of j against i) + (1 - share) * (wealth on chosen opponents)
         # >= 1 / delta, with the mean over the K - 1 others. Multiplied by (K - 1) / share that is
         # sum_j(pair wealth) + chosen * (wealth on chosen opponents) >= threshold.
@@ -203,16 +114,12 @@ class WealthEvidence(Evidence):
             scale=scale,
             pool=betting.pool or 0,
             cap=CAP,
-            threshold=others / (self.share * goal.delta),
+            threshold=others / (share * goal.delta),
             low=betting.bounds[0],
-            chosen=others * (1.0 - self.share) / self.share,
+            chosen=others * (1.0 - share) / share,
+            pause=pause,
             signs=self.criterion == "wins",
         )
-
-    def _pair_bets(self) -> PairBets | None:
-        """The bets that an arm is better than another, where there are any."""
-        K = self.board.arms.size
-        return PairBets(np.zeros((K, K)), self._pair_wealth())
 
     def _pair_wealth(self) -> PairWealth:
         bets, weights = np.array(self.betting.bets), np.array(self.betting.weights)
@@ -230,7 +137,7 @@ class WealthEvidence(Evidence):
         return None, None
 
     def play(self, rows: Array) -> int:
-        """Play rounds from whole rows until the end, waking bets on the way; the number of rows used."""
+        """Play rounds from whole rows, waking bets on the way, until the end or a pause; the number of rows used."""
         used = 0
         while used < len(rows):
             block = rows[used : used + self._rounds_until_waking()]

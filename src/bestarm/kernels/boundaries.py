@@ -17,7 +17,7 @@ from bestarm.kernels.state import WITHIN_EPSILON
 
 LOOSER = 1.0 - 1e-9  # the screen without square roots is looser than the test by more than rounding
 DISTINCT = 10  # values that differences have taken before a boundary for Gaussian ones judges them
-ROUNDING = 1e-13  # of the rewards: differences that are closer are the same
+SAME_DIFFERENCE = 1e-13  # of the rewards: differences that are closer are the same
 
 
 @part
@@ -59,13 +59,13 @@ def may_be_judged(first, i, j, t, square, constant_from):
         size = max(size, abs(first[s, i]), abs(first[s, j]))
         difference, new = first[s, i] - first[s, j], True
         for v in range(found):
-            new &= abs(difference - values[v]) > ROUNDING * size
+            new &= abs(difference - values[v]) > SAME_DIFFERENCE * size
         if new:
             values[found] = difference
             found += 1
             if found == needed:
                 return True
-    return found == 1 and t >= constant_from and square <= t * (ROUNDING * size) ** 2
+    return found == 1 and t >= constant_from and square <= t * (SAME_DIFFERENCE * size) ** 2
 
 
 @part

@@ -22,7 +22,7 @@ from bestarm.kernels.rounds import (
 POSITIVE, UNKNOWN, NEGATIVE = 1, 0, -1
 ROUNDING = 1e-14  # share of the largest possible w' B w that is left to rounding
 RIDGE = 1e-13  # added to the diagonal, as a share of it: singular covariances can be solved
-TINY = 1e-300  # the same where the diagonal is 0
+LEAST_RIDGE = 1e-300  # the same where the diagonal is 0
 SLACK = 1e-11  # added to n in standard deviations: a little above what the ridge and rounding leave
 
 
@@ -74,10 +74,10 @@ def _solve(B, n, active, z):
         for b in range(a + 1):
             x = B[active[a], active[b]]
             if a == b:
-                x += RIDGE * B[active[a], active[a]] + TINY
+                x += RIDGE * B[active[a], active[a]] + LEAST_RIDGE
             for k in range(b):
                 x -= L[a, k] * L[b, k]
-            L[a, b] = np.sqrt(max(x, TINY)) if a == b else x / L[b, b]
+            L[a, b] = np.sqrt(max(x, LEAST_RIDGE)) if a == b else x / L[b, b]
     for a in range(q):
         x = n[active[a]]
         for k in range(a):

@@ -66,23 +66,23 @@ def _bet_on_averages(t, n, leaders, rule):
 @inlined
 def _spread(t, n, leaders):
     """Spread a share of the wealth over the bets, and count what was risked."""
-    weights, wealth, choice, total = leaders.weights, leaders.wealth, leaders.choice, leaders.reach
-    risked, against, arms, by_arm, share = leaders.risked, leaders.against, leaders.arms, leaders.total, SHARE / t
+    weights, wealth, choice, summed = leaders.weights, leaders.wealth, leaders.choice, leaders.reach
+    risked, against, arms, total, share = leaders.risked, leaders.against, leaders.arms, leaders.total, SHARE / t
     for c in range(n):
         h = choice[0, c]
         if h >= 0:
             risked[c] += against[h, c] ** 2
-        total[c] = 0.0
+        summed[c] = 0.0
     for k in range(weights.size):
         for c in range(n):
-            total[c] += wealth[k, c]
+            summed[c] += wealth[k, c]
     for c in range(n):
-        total[c] = total[c] if total[c] >= EXHAUSTED else 0.0
-        by_arm[arms[c]] = total[c]
+        summed[c] = summed[c] if summed[c] >= EXHAUSTED else 0.0
+        total[arms[c]] = summed[c]
     for k in range(weights.size):
         for c in range(n):
-            if total[c] < np.inf:
-                wealth[k, c] = (1.0 - share) * wealth[k, c] + share * weights[k] * total[c]
+            if summed[c] < np.inf:
+                wealth[k, c] = (1.0 - share) * wealth[k, c] + share * weights[k] * summed[c]
 
 
 @inlined
@@ -212,22 +212,22 @@ def _choose(t, n, leaders, zone):
 
 
 @part
-def _log_choice(t, n, leaders, log):
+def _note_choice(t, n, leaders, past):
     """Note what is bet on after round ``t``; there is room for it."""
-    entry = log.n_entries[0]
-    log.first_rounds[entry], log.variances[entry] = t + 1, leaders.progress[0].pooled_variance
+    entry = past.n_entries[0]
+    past.first_rounds[entry], past.variances[entry] = t + 1, leaders.progress[0].pooled_variance
     for c in range(FIRST):
-        log.leaders[entry, c] = leaders.arms[c] if c < n else -1
+        past.leaders[entry, c] = leaders.arms[c] if c < n else -1
     for k in range(leaders.bets.size):
         for arm in range(leaders.arms.size):
-            log.choice[entry, k, arm] = -1
+            past.choice[entry, k, arm] = -1
         for c in range(n):
-            log.choice[entry, k, leaders.arms[c]] = leaders.choice[k, c]
-    log.n_entries[0] += 1
+            past.choice[entry, k, leaders.arms[c]] = leaders.choice[k, c]
+    past.n_entries[0] += 1
 
 
 @part
-def renew_leaders(t, board, leaders, log, zone):
+def renew_leaders(t, board, leaders, past, zone):
     """Put the columns in order after round ``t``, without arms that left, and choose for the rounds that come.
 
     Arms that fail in the round that comes next stay until it is over: who fails must not change what was bet on.
@@ -240,7 +240,7 @@ def renew_leaders(t, board, leaders, log, zone):
     progress = leaders.progress[0]
     progress.pooled_variance = (progress.pooled_squares + PRIOR * PRIOR_VARIANCE) / (t - 1.0 + PRIOR)
     _choose(t, n, leaders, zone)
-    _log_choice(t, n, leaders, log)
+    _note_choice(t, n, leaders, past)
     progress.next_renewal = t + 1 + max(1, np.int64(GROWTH * (t + 1)))
 
 
@@ -260,8 +260,8 @@ def protect_leader(board, leaders):
 
 
 @part
-def name_leaders(board, leaders, t):
-    """Without bets on pairs, arms that are out were beaten by the first of the leaders that is another one."""
+def name_who_beat(board, leaders, t):
+    """Where no bets on pairs say who beat an arm of this round: the first of the leaders that is another one."""
     for a in range(board.progress[0].n_queried):
         arm, c = board.arms[a], 0
         if board.beaten_round[arm] == t and board.beaten_by[arm] < 0:
@@ -340,9 +340,9 @@ def _ahead(firsts, m, place, value):
 
 
 @part
-def _replay_on_leaders(row, t, entry, column_of, log, leaders, shifted, rule):
+def _replay_on_leaders(row, t, entry, column_of, past, leaders, shifted, rule):
     """One round of the bets on leaders, against all arms that are asked about."""
-    choice, V = log.choice, log.variances[entry]
+    choice, V = past.choice, past.variances[entry]
     bets, weights, sizes = leaders.bets, leaders.weights, leaders.sizes
     arms, shifts, wealth, totals = shifted.arms, shifted.shifts, shifted.on_leaders, shifted.totals
     risked, n_left, sums, place = shifted.risked, shifted.n_left, shifted.sums, shifted.place
@@ -408,14 +408,14 @@ def _rule_out(shifted, rule):
 
 
 @compiled
-def replay_shifted(rows, column_of, begun, log, leaders, on_pair, shifted, rule):
+def replay_shifted(rows, column_of, begun, past, leaders, on_pair, shifted, rule):
     """Make the bets of further rounds again, for each shift by which the leader may be worse.
 
     ``rows`` are the rounds after the first ``begun``, in all of which the same arms were queried, with the column of
     each arm or -1. ``leaders`` and ``on_pair`` have the bets, on averages of leaders and on the one that may be worse.
     """
     sums, place, firsts = shifted.sums, shifted.place, shifted.firsts
-    first_rounds, n_entries = log.first_rounds, log.n_entries
+    first_rounds, n_entries = past.first_rounds, past.n_entries
     pair_bets, pair_weights, pair_rounds = on_pair.bets, on_pair.weights, on_pair.first_rounds
     entry, awake, asleep = 0, 0, 1.0
     for r in range(rows.shape[0]):
@@ -426,8 +426,8 @@ def replay_shifted(rows, column_of, begun, log, leaders, on_pair, shifted, rule)
             asleep -= pair_weights[awake]
             awake += 1
         if t > 1:
-            _add_up_leaders(row, column_of, log.leaders[entry], sums, place, firsts, rule)
-            _replay_on_leaders(row, t, entry, column_of, log, leaders, shifted, rule)
+            _add_up_leaders(row, column_of, past.leaders[entry], sums, place, firsts, rule)
+            _replay_on_leaders(row, t, entry, column_of, past, leaders, shifted, rule)
         if column_of[shifted.leader] >= 0:
             _replay_on_pair(row, t, awake, asleep, column_of, pair_bets, shifted, rule)
         if not _rule_out(shifted, rule):
@@ -438,6 +438,6 @@ def replay_shifted(rows, column_of, begun, log, leaders, on_pair, shifted, rule)
 
 
 @compiled
-def replace_withdrawn(t, board, leaders, log, zone):
+def replace_withdrawn(t, board, leaders, past, zone):
     """`renew_leaders` as Python calls it, between two rounds."""
-    renew_leaders(t, board, leaders, log, zone)
+    renew_leaders(t, board, leaders, past, zone)

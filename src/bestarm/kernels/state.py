@@ -2,11 +2,11 @@
 
 An elimination game lives on a `Board`. Its arrays that are indexed by *place* hold the queried arms ``C`` at the first
 places, in increasing order, and the arms that have left behind them, so that the inner loops run over contiguous
-memory and the statistics of those that left stay as they were. Single numbers that change are fields of a `record`.
+memory and the statistics of those that left stay as they were. Single numbers that change are `named_numbers`.
 
 There are four kinds of bets: on every pair of arms (`PairWealth`), on averages of the leaders so far (`Leaders`), on
 one rival of each arm (`Rivals`), and on combinations of arms that are learned (`PortfolioState`). Beside them is what
-is needed to make bets on leaders again for a regret bound: their `LeaderLog`, and the wealth with shifted means
+is needed to make bets on leaders again for a regret bound: their `PastLeaders`, and the wealth with shifted means
 (`ShiftedWealth`).
 """
 
@@ -23,14 +23,14 @@ FOREVER = np.iinfo(np.int64).max
 GOING_ON, WITHIN_EPSILON, POOL_EXHAUSTED = range(3)
 
 
-def record(**numbers: float) -> NDArray[Any]:
+def named_numbers(**numbers: float) -> NDArray[Any]:
     """Named numbers, each an int, a float or a flag, that compiled code changes in place: an array of one record."""
     values = tuple(numbers.values())
-    return np.array([values], dtype=_record_type(tuple(numbers), tuple(map(type, values))))
+    return np.array([values], dtype=_type_of_numbers(tuple(numbers), tuple(map(type, values))))
 
 
 @lru_cache
-def _record_type(names: tuple[str, ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
+def _type_of_numbers(names: tuple[str, ...], kinds: tuple[type, ...]) -> np.dtype[Any]:
     as_compiled = {int: np.int64, float: np.float64, bool: np.bool_}
     return np.dtype((np.record, [(name, as_compiled[kind]) for name, kind in zip(names, kinds, strict=True)]))
 
@@ -66,14 +66,13 @@ class Board(NamedTuple):
     sum_squares: Array  # by place: centred sum of squares of the arm
     squares: Array  # by two places, row > column: centred sum of squares of the difference; may be empty
     is_out: NDArray[np.bool_]  # by place: whether the arm is no candidate any more
-    deviation: Array  # scratch. By place: the reward minus the mean before it. Bets on pairs then reuse it, by arm,
-    # for the differences of a round (`bet_on_all`): whoever needs deviations must read them before that
+    deviation: Array  # scratch, by place: the reward minus the mean before it
     lead_at_exit: Array  # by two arms: how far the second was ahead in mean when the first left
     last_round: Indices  # by arm: queried up to and including this round
     beaten_round: Indices  # by arm: 0 if never beaten
     beaten_by: Indices  # by arm
     margin: Array  # by arm: by how much the boundary was exceeded
-    progress: NDArray[Any]  # a record of `Progress`
+    progress: NDArray[Any]  # the named numbers of `Progress`
 
     @property
     def now(self) -> Progress:
@@ -107,7 +106,7 @@ def new_board(n_arms: int, of_pairs: bool = True) -> Board:
         beaten_round=np.zeros(K, dtype=np.int64),
         beaten_by=np.full(K, -1, dtype=np.int64),
         margin=np.full(K, np.nan),
-        progress=record(**Progress(0, 0, K, K)._asdict()),
+        progress=named_numbers(**Progress(0, 0, K, K)._asdict()),
     )
 
 
@@ -139,13 +138,13 @@ class ConvexSearch(NamedTuple):
 
     weights: Array  # (K, K): where the solver starts for each arm
     proofs: Array  # (K, K): the weights that beat an arm
-    progress: NDArray[Any]  # a record: see `new_search`
+    progress: NDArray[Any]  # named numbers: see `new_search`
 
 
 def new_search(n_arms: int) -> ConvexSearch:
     """A search before the first look."""
     pairs = (n_arms, n_arms)
-    progress = record(n_looks=0, n_solved=0, n_uncertified=0, next_look=0)
+    progress = named_numbers(n_looks=0, n_solved=0, n_uncertified=0, next_look=0)
     return ConvexSearch(np.zeros(pairs), np.zeros(pairs), progress)
 
 
@@ -154,12 +153,12 @@ class Duel(NamedTuple):
 
     sums: Array
     counts: Indices
-    progress: NDArray[Any]  # a record: see `new_duel`
+    progress: NDArray[Any]  # named numbers: see `new_duel`
 
 
 def new_duel(n_arms: int) -> Duel:
     """A LUCB game before the first round."""
-    progress = record(n_rounds=0, n_queries=0, leader=-1, challenger=-1)
+    progress = named_numbers(n_rounds=0, n_queries=0, leader=-1, challenger=-1)
     return Duel(np.zeros(n_arms), np.zeros(n_arms, dtype=np.int64), progress)
 
 
@@ -168,7 +167,7 @@ def new_duel(n_arms: int) -> Duel:
 FIRST_RENEWAL = 8  # the round after which the bets of portfolios are learned for the first time
 FIRST = 17  # leaders that are in order: the largest average is of 16, and an arm is left out of its own
 FIRST_ROUNDS = 500  # whose rewards are kept, to see how many values differences take
-FEWEST_ENTRIES = 64  # of a leader log
+FEWEST_ENTRIES = 64  # of renewals of leaders that there is room for at first
 REGISTER = 8  # numbers in a vector register
 # Bets on leaders and on rivals alike.
 SHARE = 0.2  # of the wealth, divided by the round, that is spread over the bets again: fixed share
@@ -207,12 +206,13 @@ class PairWealth(NamedTuple):
     weights: Array  # (G), of the bets
     row_of: Indices  # (K), by arm: the row of the bets against it
     log_wealth: Array  # (rows, G, columns), without the weights
-    wealth: Array  # (rows, G, columns): weight * exp(log_wealth)
+    folded: Array  # (rows, G, columns): weight * exp(log_wealth), the weighted wealth when growth was folded last
     growth: Array  # (rows, G, columns)
     asleep: Array  # (rows, columns): the wealth of the pair in bets that sleep
     total: Array  # (rows, columns): weighted wealth of the pair now
     gain: Array  # (columns): scratch, the difference minus its null mean
     largest: Array  # (columns): scratch, the largest bet allowed
+    differences: Array  # (K): scratch, by how much each arm is better than another one in this round
 
 
 def new_pair_wealth(n_arms: int, bets: Array, weights: Array, reserve: float) -> PairWealth:
@@ -227,12 +227,13 @@ def new_pair_wealth(n_arms: int, bets: Array, weights: Array, reserve: float) ->
         weights=awake,
         row_of=np.arange(n_arms),
         log_wealth=np.zeros(shape),
-        wealth=awake[:, None] * pairs[:, None, :],
+        folded=awake[:, None] * pairs[:, None, :],
         growth=np.ones(shape),
         asleep=reserve * pairs,
         total=pairs,
         gain=np.zeros(columns),
         largest=np.zeros(columns),
+        differences=np.zeros(n_arms),
     )
 
 
@@ -244,7 +245,7 @@ def with_bet(wealth: PairWealth, bet: float, weight: float) -> PairWealth:
         bets=np.append(wealth.bets, bet),
         weights=np.append(wealth.weights, weight),
         log_wealth=np.concatenate([wealth.log_wealth, np.where(layer, 0.0, -np.inf)], axis=1),
-        wealth=np.concatenate([wealth.wealth, weight * layer], axis=1),
+        folded=np.concatenate([wealth.folded, weight * layer], axis=1),
         growth=np.concatenate([wealth.growth, np.ones(layer.shape)], axis=1),
         asleep=np.where(sleeping, wealth.asleep - weight, 0.0),
     )
@@ -257,7 +258,7 @@ def only_against(wealth: PairWealth, arms: Indices) -> PairWealth:
     return wealth._replace(
         row_of=row_of,
         log_wealth=wealth.log_wealth[kept],
-        wealth=wealth.wealth[kept],
+        folded=wealth.folded[kept],
         growth=wealth.growth[kept],
         asleep=wealth.asleep[kept],
         total=wealth.total[kept],
@@ -267,7 +268,7 @@ def only_against(wealth: PairWealth, arms: Indices) -> PairWealth:
 def lose_wealth_on(wealth: PairWealth, arm: int) -> PairWealth:
     """Lose all that was bet on an arm, in place."""
     wealth.log_wealth[:, :, arm] = -np.inf
-    wealth.wealth[:, :, arm] = 0.0
+    wealth.folded[:, :, arm] = 0.0
     wealth.asleep[:, arm] = 0.0
     wealth.total[:, arm] = 0.0
     return wealth
@@ -276,7 +277,7 @@ def lose_wealth_on(wealth: PairWealth, arm: int) -> PairWealth:
 class PairBets(NamedTuple):
     """The bets on pairs in a game."""
 
-    sums: Array  # (K, K): sum of the scaled differences so far, by two arms
+    sums: Array  # (K, K): [i, j] is the sum of the rewards of j minus those of i so far, scaled; in wins of the signs
     better: PairWealth  # against "not better"
 
 
@@ -286,12 +287,12 @@ class PortfolioState(NamedTuple):
     bets: Array  # (K, K): row i, column j: the share bet on j against i
     log_wealth: Array  # (K)
     wealth: Array  # (K): exp(log_wealth)
-    progress: NDArray[Any]  # a record: see `new_portfolio`
+    progress: NDArray[Any]  # named numbers: see `new_portfolio`
 
 
 def new_portfolio(n_arms: int) -> PortfolioState:
     """Portfolios before the first round: nothing is bet."""
-    progress = record(next_renewal=FIRST_RENEWAL)  # the bets are renewed after this round
+    progress = named_numbers(next_renewal=FIRST_RENEWAL)  # the bets are renewed after this round
     return PortfolioState(np.zeros((n_arms, n_arms)), np.zeros(n_arms), np.ones(n_arms), progress)
 
 
@@ -320,7 +321,7 @@ class Leaders(NamedTuple):
     reach: Array  # (K): scratch, first the largest bet allowed, later in the round the wealth summed over the bets
     scratch: Array  # (K)
     order: Indices  # (K): scratch
-    progress: NDArray[Any]  # a record: see `new_leaders`
+    progress: NDArray[Any]  # named numbers: see `new_leaders`
 
 
 def new_leaders(n_arms: int, bets: Array, weights: Array, sizes: Indices) -> Leaders:
@@ -345,7 +346,7 @@ def new_leaders(n_arms: int, bets: Array, weights: Array, sizes: Indices) -> Lea
         reach=np.zeros(K),
         scratch=np.zeros(K),
         order=np.zeros(K, dtype=np.int64),
-        progress=record(
+        progress=named_numbers(
             n_columns=K,
             n_seen=0,  # rounds with bets on leaders
             next_renewal=0,  # the leaders are renewed before this round
@@ -356,7 +357,7 @@ def new_leaders(n_arms: int, bets: Array, weights: Array, sizes: Indices) -> Lea
     )
 
 
-class LeaderLog(NamedTuple):
+class PastLeaders(NamedTuple):
     """Whom the bets on leaders were on, so that they can be made again: an entry for each time they were renewed."""
 
     first_rounds: Indices  # (E): the round from which on an entry holds, until the next one does
@@ -366,10 +367,10 @@ class LeaderLog(NamedTuple):
     n_entries: Indices  # (1)
 
 
-def new_leader_log(n_arms: int, n_bets: int) -> LeaderLog:
-    """A log before the first round, with room for some entries."""
+def new_past_leaders(n_arms: int, n_bets: int) -> PastLeaders:
+    """No entries before the first round, and room for some."""
     E = FEWEST_ENTRIES
-    return LeaderLog(
+    return PastLeaders(
         first_rounds=np.zeros(E, dtype=np.int64),
         leaders=np.full((E, FIRST), -1),
         choice=np.full((E, n_bets, n_arms), -1, dtype=np.int8),
@@ -378,19 +379,19 @@ def new_leader_log(n_arms: int, n_bets: int) -> LeaderLog:
     )
 
 
-def with_room(log: LeaderLog) -> LeaderLog:
-    """The log with room for at least one more entry."""
-    if log.n_entries[0] < log.first_rounds.size:
-        return log
-    doubled = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in log._asdict().items()}
-    return LeaderLog(**doubled | {"n_entries": log.n_entries})
+def with_room(past: PastLeaders) -> PastLeaders:
+    """The entries with room for at least one more."""
+    if past.n_entries[0] < past.first_rounds.size:
+        return past
+    doubled = {name: np.concatenate([part, np.zeros_like(part)]) for name, part in past._asdict().items()}
+    return PastLeaders(**doubled | {"n_entries": past.n_entries})
 
 
 class LeaderBets(NamedTuple):
     """The bets on leaders of a game, and who these were so far."""
 
     leaders: Leaders
-    log: LeaderLog
+    past: PastLeaders
 
 
 class ShiftedWealth(NamedTuple):
@@ -460,7 +461,7 @@ class Rivals(NamedTuple):
     wealth: Array  # (K, G), by arm and bet
     total: Array  # (K), by arm: summed over the bets
     first: Array  # (FIRST_ROUNDS, K): the rewards of the first rounds
-    progress: NDArray[Any]  # a record: see `new_rivals`
+    progress: NDArray[Any]  # named numbers: see `new_rivals`
 
 
 def new_rivals(n_arms: int, effects: Array) -> Rivals:
@@ -474,7 +475,7 @@ def new_rivals(n_arms: int, effects: Array) -> Rivals:
         wealth=np.full((K, G), 1.0 / G),
         total=np.ones(K),
         first=np.zeros((FIRST_ROUNDS, K)),
-        progress=record(
+        progress=named_numbers(
             next_renewal=0,  # the rivals are renewed before this round
             any_failing=False,  # then they are renewed after the next round
         ),

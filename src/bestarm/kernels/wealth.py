@@ -4,7 +4,7 @@ import numpy as np
 
 from bestarm.kernels.compiling import compiled, inlined, part
 from bestarm.kernels.convex import differences_from, nonnegative_minimum
-from bestarm.kernels.leaders import bet_on_leaders, name_leaders, protect_leader, renew_leaders
+from bestarm.kernels.leaders import bet_on_leaders, name_who_beat, protect_leader, renew_leaders
 from bestarm.kernels.rounds import (
     IMPOSSIBLE,
     absorb_squares,
@@ -26,7 +26,7 @@ FOLD = 32  # rounds after which the growth of a bet is folded into its logarithm
 
 
 @inlined
-def _bet_row(row, bets, gain, largest, wealth, growth, asleep, total):
+def _bet_row(row, bets, gain, largest, folded, growth, asleep, total):
     """Multiply the bets of a row by ``1 + lambda * gain`` and sum their wealth; a gain of 0 changes nothing."""
     columns = gain.size
     for j in range(columns):
@@ -36,17 +36,17 @@ def _bet_row(row, bets, gain, largest, wealth, growth, asleep, total):
         for j in range(columns):
             grown = growth[row, g, j] * (1.0 + min(bet, largest[j]) * gain[j])
             growth[row, g, j] = grown
-            total[row, j] += wealth[row, g, j] * grown
+            total[row, j] += folded[row, g, j] * grown
 
 
 @inlined
-def _fold(i, row, n_arms, weights, log_wealth, wealth, growth):
+def _fold(i, row, n_arms, weights, log_wealth, folded, growth):
     """Take the growth of the bets against ``i`` into their logarithms."""
     for j in range(n_arms):
         if j != i:
             for g in range(weights.size):
                 log_wealth[row, g, j] += np.log(growth[row, g, j])
-                wealth[row, g, j] = weights[g] * np.exp(log_wealth[row, g, j])
+                folded[row, g, j] = weights[g] * np.exp(log_wealth[row, g, j])
                 growth[row, g, j] = 1.0
 
 
@@ -78,9 +78,9 @@ def bet_on_all(rows, r, t, nu, board, sums, wealth, rule):
     that share of the wealth can be lost. If ``y`` is below the smallest possible difference the null is impossible.
     """
     # Arrays are taken out before the loop: inside of it their references would be counted.
-    arms, is_out, differences, m = board.arms, board.is_out, board.deviation, board.progress[0].n_queried
+    arms, is_out, differences, m = board.arms, board.is_out, wealth.differences, board.progress[0].n_queried
     bets, weights, row_of, gain, largest = wealth.bets, wealth.weights, wealth.row_of, wealth.gain, wealth.largest
-    log_wealth, folded, growth = wealth.log_wealth, wealth.wealth, wealth.growth
+    log_wealth, folded, growth = wealth.log_wealth, wealth.folded, wealth.growth
     asleep, total = wealth.asleep, wealth.total
     for a in range(m):
         if is_out[a]:
@@ -111,7 +111,7 @@ def bet_on_pairs(rows, r, t, board, sums, better, near, rule):
     bet_on_all(rows, r, t, -rule.zone, board, sums, better, rule)
     if near is not None:
         bet_on_all(rows, r, t, -rule.epsilon, board, sums, near, rule)
-    arms, is_out, differences, m = board.arms, board.is_out, board.deviation, board.progress[0].n_queried
+    arms, is_out, differences, m = board.arms, board.is_out, better.differences, board.progress[0].n_queried
     for a in range(m):
         if not is_out[a]:
             _set_differences(rows, r, arms[a], m, arms, rule, differences)
@@ -148,7 +148,7 @@ def log_wealth(differences, nu, pool, mixture, cap):
 
 
 PORTFOLIO_GROWTH = 0.1  # the bets of a portfolio are renewed when the rounds have grown by this share
-FADING = 30.0  # rounds worth of ridge in the second moments that they are learned from
+RIDGE_ROUNDS = 30.0  # rounds worth of ridge in the second moments that they are learned from
 MOST = 0.95  # the largest share of a portfolio that is bet
 
 
@@ -194,7 +194,7 @@ def _learn_portfolio(t, board, portfolio, scale):
             for k in range(m - 1):
                 moments[j, k] = moments[j, k] * scale * scale + means[j] * means[k]
         for j in range(m - 1):
-            moments[j, j] *= 1.0 + FADING / t
+            moments[j, j] *= 1.0 + RIDGE_ROUNDS / t
             w[j] = portfolio.bets[i, others[j]]
         nonnegative_minimum(means, moments, w, 3 * m)
         total = w.sum()
@@ -351,8 +351,8 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
 
     There may be bets on ``pairs``, and beside them one wealth against each arm on opponents that are chosen: averages
     of leaders, or a ``portfolio``. Each is None in a game without it. With bets ``near`` the game also ends when the
-    leader is within epsilon, with a positive ``pool`` after so many rounds. It stops when there is no room left in the
-    log of the leaders and, if the rule says so, when these were chosen anew. Returns the rows used.
+    leader is within epsilon, with a positive ``pool`` after so many rounds. It stops when there is no room left to
+    note who leads and, if the rule says so, when these were chosen anew. Returns the rows used.
 
     Numba leaves out the branch of `if x is not None:` where x is None only if that is the whole condition: hence the
     nested ifs.
@@ -362,10 +362,11 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
         sums, better = pairs.sums, pairs.better
         row_of, total = better.row_of, better.total
     else:  # no None here: a name that may be None is checked at every use
-        sums, row_of, total = np.empty((0, 0)), arms, np.empty((0, 0))
+        sums, total = np.empty((0, 0)), np.empty((0, 0))
+        row_of = arms  # of the right type and length: there is no row to be found
     if on_leaders is not None:
-        leaders, log = on_leaders.leaders, on_leaders.log
-        chosen, schedule, n_entries, room = leaders.total, leaders.progress[0], log.n_entries, log.first_rounds.size
+        leaders, past = on_leaders.leaders, on_leaders.past
+        chosen, schedule, n_entries, room = leaders.total, leaders.progress[0], past.n_entries, past.first_rounds.size
     elif portfolio is not None:
         chosen = portfolio.wealth
     else:
@@ -389,7 +390,7 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
         if found:
             mark_by_summed_wealth(board, sums, row_of, total, chosen, rule, t)
             if on_leaders is not None:
-                name_leaders(board, leaders, t)
+                name_who_beat(board, leaders, t)
         if found or rule.epsilon > 0.0 or t == rule.pool or progress.next_exit <= t:
             end_round(board, wins, near, portfolio, rule, t, found)
         if on_leaders is not None:  # noqa: SIM102
@@ -397,7 +398,7 @@ def race_wealth(rows, board, pairs, near, wins, on_leaders, portfolio, rule):  #
                 for arm in range(leaders.failing.size):
                     leaders.failing[arm] = False
                 schedule.any_failing = False
-                renew_leaders(t, board, leaders, log, rule.zone)
+                renew_leaders(t, board, leaders, past, rule.zone)
                 if rule.pause:
                     return r + 1
     return rows.shape[0]

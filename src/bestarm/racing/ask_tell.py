@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, Unpack
 
 from bestarm.algorithms import Reason
-from bestarm.algorithms.game import Arm, warn_of_assumption
+from bestarm.algorithms.assumptions import warn_of_assumption
+from bestarm.algorithms.game import Arm
 from bestarm.checks import check_mapping
 from bestarm.errors import EvaluationError, OutOfBoundsError, StoreError
 from bestarm.racing.evaluation import REAL, EvaluationOutcome, told_outcome

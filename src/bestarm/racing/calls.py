@@ -13,8 +13,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms import Algorithm, Reason
-from bestarm.algorithms.game import MUCH_ROOM, Arm, warn_of_assumption
+from bestarm.algorithms import Algorithm, Game, Reason
+from bestarm.algorithms.assumptions import MUCH_ROOM, warn_of_assumption
+from bestarm.algorithms.game import Arm
 from bestarm.checks import check_bounds, check_flag, check_path, check_seed
 from bestarm.comparisons import Comparison
 from bestarm.comparisons.evidence import Criterion
@@ -33,7 +34,7 @@ from bestarm.racing.running import Execution, run_race
 from bestarm.racing.state import RaceState
 from bestarm.racing.summary import summarise
 from bestarm.record.record import Failure, Record
-from bestarm.record.replay import race_recorded
+from bestarm.record.replay import reward_transform
 from bestarm.record.settings import OnError, RaceSettings, Target, start_game
 from bestarm.record.sqlite import read_store
 from bestarm.record.store import Store, StoredRace, check_cost
@@ -281,7 +282,7 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options, live: bo
     state = RaceState(game, settings, iter(()), race_arms(table.arms))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # what holds for the whole table is said at the end
-        record = race_recorded(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
+        record = _play_table(game, rounds.scores[order], [rounds.items[row] for row in order], settings)
     if table.groups is None:
         _note_gaps(record, gaps[order])
     state.end_with(record)
@@ -292,6 +293,29 @@ def _race(table: ScoreTable, gaps: NDArray[np.bool_], options: Options, live: bo
     for text in result.warnings:
         warn_of_assumption(text)
     return result if live else _leaderboard(result, table, rounds, order, gaps)
+
+
+def _play_table(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:
+    """Race on scores that are all there already, one row per round, to the end or until the budget is spent.
+
+    The record of what was asked for.
+    """
+    budget = settings.max_evaluations
+    told = reward_transform(settings, game).rewards(scores, 1)
+    if game.shrinks and budget is None:
+        used = game.play(told)
+        return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
+    record, spent = Record(), 0
+    for row, reward, item in zip(scores, told, items, strict=True):
+        if game.finished:
+            break
+        asked = game.ask()
+        spent += asked.size * settings.size_of(record.n_rounds + 1)
+        if budget is not None and spent > budget:
+            break
+        record.append(item[:LONGEST_TEXT], asked.tolist(), row[asked].tolist())
+        game.tell(reward[asked])
+    return record
 
 
 def _leaderboard(

@@ -194,8 +194,8 @@ def pause(attempt: int) -> float:
 
 
 @dataclass(frozen=True)
-class GroupMean:
-    """A function of an arm (or of all arms, ``jointly``) and an item, evaluated on all items of a group."""
+class FunctionOnGroups:
+    """The user's function of an arm (or of all arms, ``jointly``) and an item, called on all items of a group."""
 
     function: Callable[..., Any]
     jointly: bool = False
@@ -235,8 +235,8 @@ class GroupMean:
         return score
 
 
-class AwaitedGroupMean(GroupMean):
-    """A `GroupMean` of a function that is awaited."""
+class AwaitedFunctionOnGroups(FunctionOnGroups):
+    """A `FunctionOnGroups` of a function that is awaited."""
 
     async def __call__(self, arm: Any, items: Sequence[Any]) -> Any:
         """The mean over the items, one after the other."""
@@ -247,9 +247,9 @@ class AwaitedGroupMean(GroupMean):
         return self._mean(arm, items, values)
 
 
-def group_mean(evaluation: Evaluation) -> GroupMean:
-    """The function of an evaluation as one of groups."""
-    kind = AwaitedGroupMean if evaluation.awaited else GroupMean
+def function_on_groups(evaluation: Evaluation) -> FunctionOnGroups:
+    """The function of an evaluation as one of an arm and a group, whose score is the mean over its items."""
+    kind = AwaitedFunctionOnGroups if evaluation.awaited else FunctionOnGroups
     return kind(evaluation.function, evaluation.jointly, evaluation.bounds)
 
 

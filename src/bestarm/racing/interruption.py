@@ -34,41 +34,41 @@ _INSIDE: ContextVar[bool] = ContextVar("inside an evaluation", default=False)
 
 
 class Interruption:
-    """Whether a race was asked to end. Ctrl-C is raised only while the user's code runs, so no score is half counted.
+    """Whether Ctrl-C came. It is raised only ``with`` this, around the user's code, so no score is half counted.
 
     What runs when Ctrl-C comes is dropped, whatever comes out of it: code that catches `KeyboardInterrupt`, or a
     program of the user's that ends by the same Ctrl-C, gives neither a score nor a failure.
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.came = False
         self._open = False
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """What Ctrl-C does: it is for the races around this one, and in other threads, as well."""
-        self.asked = True
+        self.came = True
         for other in tuple(_RUNNING):
-            other.asked = True
+            other.came = True
         if self._open:
             raise KeyboardInterrupt
 
     def check(self) -> None:
-        """Raise if the race was asked to end."""
-        if self.asked:
+        """Raise if it came."""
+        if self.came:
             raise KeyboardInterrupt
 
-    def close(self) -> None:
-        """Let nothing through any more."""
+    def shut(self) -> None:
+        """Let nothing through until the next ``with``: what is stored now is stored as a whole."""
         self._open = False
 
     def __enter__(self) -> None:
         self._open = True
-        if self.asked:
+        if self.came:
             raise KeyboardInterrupt
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._open = False
-        if self.asked and kind is None:  # the user's code may have caught what was raised there
+        if self.came and kind is None:  # the user's code may have caught what was raised there
             raise KeyboardInterrupt
 
 
@@ -105,7 +105,7 @@ def _handle(interruption: Interruption) -> bool:
 
 def asked_to_end() -> bool:
     """Whether a race of this program was asked to end: nothing is tried again then."""
-    return any(interruption.asked for interruption in tuple(_RUNNING))
+    return any(interruption.came for interruption in tuple(_RUNNING))
 
 
 def inside_evaluation() -> bool:

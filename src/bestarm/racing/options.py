@@ -23,7 +23,7 @@ from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.boundaries import MIN_ROUNDS
 from bestarm.comparisons.evidence import Criterion, check_adapts, require_comparison
 from bestarm.errors import ParameterError
-from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of
+from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of, weighing_sizes
 from bestarm.sources.items import Groups, Items
 from bestarm.text import short_repr
 
@@ -83,7 +83,10 @@ class RaceOptions(_Aim, _Test, _Course, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a race: what is not among them is refused. None means not given."""
+    """The options of a race: what is not among them is refused.
+
+    None means not given, and gets its default where it depends on the others; what always has the same is here.
+    """
 
     delta: float | None = None
     bounds: tuple[float, float] | None = None
@@ -106,7 +109,7 @@ class Options:
     # What those who evaluate add: users cannot give them.
     usual_in_flight: int = 1
     own_range: bool = False  # the bounds are the range of a recorded table
-    origin: Mapping[str, Any] | None = None  # where a race came from, kept in its store for `bestarm resume`
+    origin: Mapping[str, Any] | None = None  # where a race came from: the `source` of its store
 
 
 def known_options(function: str, options: Mapping[str, Any], known: type) -> Options:
@@ -231,7 +234,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     ahead = options.usual_in_flight if options.rounds_in_flight is None else options.rounds_in_flight
     budget = options.max_evaluations
     return RaceSettings(
-        algorithm=choose_algorithm(_in_units(options, items), items.n_rounds),
+        algorithm=choose_algorithm(_in_units_of_game(options, items), items.n_rounds),
         lower_is_better=bool(options.lower_is_better),
         max_evaluations=None if budget is None else check_count("max_evaluations", budget, most=LARGEST_STORED),
         rounds_in_flight=check_in_flight(ahead),
@@ -248,15 +251,14 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     )
 
 
-def _in_units(options: Options, items: Items) -> Options:
+def _in_units_of_game(options: Options, items: Items) -> Options:
     """Epsilon and the zone in the units of the game, which `unit_of` explains."""
-    sizes = items.sizes
-    if sizes is None or options.algorithm is not None:
+    if items.sizes is None or options.algorithm is not None:
         return options
-    promise = choose_algorithm(options, items.n_rounds).start(2).guarantee
-    if promise.pool is None or promise.criterion == "wins":  # groups count the same
+    sizes = weighing_sizes(items.sizes, choose_algorithm(options, items.n_rounds).start(2).guarantee)
+    if sizes is None:
         return options
-    share = sum(sizes) / (max(sizes) * len(sizes))
+    share = sum(sizes) / (max(sizes) * len(sizes))  # 1 / unit_of, but rounded as race files have it
     epsilon, zone = options.epsilon, options.indifference_zone
     return replace(
         options,

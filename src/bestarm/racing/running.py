@@ -25,7 +25,7 @@ from bestarm.racing.evaluation import (
     ProgramEndError,
     call_text,
     failed_call,
-    group_mean,
+    function_on_groups,
     outcome_of_error,
     score_or_failure,
 )
@@ -40,6 +40,7 @@ from bestarm.racing.interruption import (
 from bestarm.racing.options import Options
 from bestarm.racing.state import OpenRound
 from bestarm.racing.summary import warn_of
+from bestarm.record.record import ScoreWithNote
 from bestarm.result.live import display
 from bestarm.result.result import RaceResult
 from bestarm.text import safe_str, short_repr
@@ -78,7 +79,7 @@ def run_race(
     race: Race[Arm] = Race.from_options(arms, items, replace(options, usual_in_flight=ahead))
     evaluation = replace(execution.evaluation, bounds=race.state.game.bounds)
     if options.groups is not None:
-        evaluation = replace(evaluation, function=group_mean(evaluation))
+        evaluation = replace(evaluation, function=function_on_groups(evaluation))
     nested = inside_evaluation()
     with race, display(race.standing, execution.progress and not nested) as show, interruptible() as interruption:
         race.state.around_items = interruption
@@ -87,7 +88,7 @@ def run_race(
             with evaluating():
                 runner.run(execution)
         except KeyboardInterrupt:
-            interruption.close()
+            interruption.shut()
             if nested:
                 raise
             ended = replace(race.result(), reason=race.reason or Reason.INTERRUPTED)
@@ -129,22 +130,26 @@ class _RaceRunner:
     def _evaluate(self, todo: OpenRound) -> None:
         """Evaluate a round; it is stored as a whole unless it is slow or fails."""
         if self.evaluation.jointly or self.evaluation.retries:
-            go_on = partial(self._make_calls, self._calls(todo))
+            fill = partial(self._make_calls, self._calls(todo))
         else:
-            go_on = partial(self._call_once, todo, iter(self._in_order(todo)))
-        batch: Batch = []
+            fill = partial(self._call_once, todo, iter(self._in_order(todo)))
+        batch: Batch = []  # is filled rather than returned, so that it is there when something is raised
         try:
-            while go_on(batch):
+            while fill(batch):
                 done, batch = batch, []
                 self.race.record_outcomes(done)
                 if self.show is not None:
                     self.show()
-        finally:
-            self.interruption.close()
+        finally:  # the round is evaluated, or something was raised on the way: either way the rest is stored
+            self.interruption.shut()
             self.race.record_outcomes(batch)
 
     def _call_once(self, todo: OpenRound, arms: Iterator[int], batch: Batch) -> bool:
-        """Evaluate arms until there is something to store at once; False when all are evaluated."""
+        """Evaluate arms until there is something to store at once; False when all are evaluated.
+
+        What `Evaluation.__call__` does, for one arm and one attempt, without a call of its own for each evaluation:
+        it takes most of the time of races with quick functions. Both must treat errors and scores alike.
+        """
         values, names, item = self.race.state.arms.values, self.race.state.arms.names, todo.item
         function, bounds, started = self.evaluation.function, self.evaluation.bounds, time.monotonic()
         low, high = bounds or REAL
@@ -158,7 +163,7 @@ class _RaceRunner:
                 else:
                     if not (type(outcome) is float and low <= outcome <= high):  # most often it is
                         outcome = score_or_failure(outcome, bounds, names[arm], item)
-                if self.interruption.asked:  # what was evaluated when Ctrl-C came is dropped, whatever came out
+                if self.interruption.came:  # what was evaluated when Ctrl-C came is dropped, whatever came out
                     raise KeyboardInterrupt
                 batch.append((todo.number, arm, outcome))
                 if isinstance(outcome, EvaluationError) or time.monotonic() - started > SAVE_AFTER:
@@ -166,7 +171,7 @@ class _RaceRunner:
         return False
 
     def _make_calls(self, calls: Iterator[Call], batch: Batch) -> bool:
-        """Make calls, of several arms or with retries, until there is something to store at once."""
+        """Make calls, of several arms or with retries, until there is something to store at once; False at the end."""
         started = time.monotonic()
         with self.interruption:
             for call in calls:
@@ -215,7 +220,7 @@ class _RaceRunner:
                     for call in self._calls(todo):
                         self.interruption.check()
                         running.start(call)
-                        if self.interruption.asked:
+                        if self.interruption.came:
                             running.drop_last()
                 with self.interruption:
                     done, _ = wait(running.calls, return_when=FIRST_COMPLETED)
@@ -223,12 +228,12 @@ class _RaceRunner:
                 if self.show is not None:
                     self.show()
         finally:
-            self.interruption.close()
+            self.interruption.shut()
             rest = running.stop()
-            if self.interruption.asked:  # whatever came out since then may have come out because of it
+            if self.interruption.came:  # whatever came out since then may have come out because of it
                 rest = []
             elif not race.finished:  # what failed may have failed for the same reason
-                rest = [(number, arm, outcome) for number, arm, outcome in rest if isinstance(outcome, float)]
+                rest = [one for one in rest if _is_score(one[2])]
             race.record_outcomes(rest)
 
 
@@ -265,7 +270,7 @@ class _SubmittedCalls:
     def collect(self, done: Iterable[Future[list[EvaluationOutcome]]]) -> Batch:
         """What came out of calls that have ended, in their order; nothing is taken if one of them ends the race."""
         for future in done:
-            _raise_errors_of_race(future, self.calls[future])
+            _raise_what_ends_race(future, self.calls[future])
         back = [future for future in done if not self._given_once_more(future)]
         ordered = sorted(back, key=lambda future: self.calls[future][:2])
         return _collected({future: self.calls.pop(future) for future in ordered})
@@ -291,7 +296,7 @@ class _SubmittedCalls:
         return _collected({future: call for future, call in self.calls.items() if _came_back(future, call)})
 
 
-def _raise_errors_of_race(future: Future[list[EvaluationOutcome]], call: Call) -> None:
+def _raise_what_ends_race(future: Future[list[EvaluationOutcome]], call: Call) -> None:
     """Raise errors that end the whole race, before the evaluations that are done are taken: they can still be kept."""
     number = call.number
     if future.cancelled():
@@ -316,6 +321,11 @@ def _came_back(future: Future[list[EvaluationOutcome]], call: Call) -> bool:
     if not isinstance(outcomes, list) or len(outcomes) != len(call.arms):
         return False
     return all(isinstance(one, EvaluationOutcome) and one == one for one in outcomes)  # noqa: PLR0124 - NaN is no score
+
+
+def _is_score(outcome: EvaluationOutcome) -> bool:
+    """Whether an evaluation succeeded in the end: a time-out did not, though it counts as a score."""
+    return isinstance(outcome, float) or (isinstance(outcome, ScoreWithNote) and not outcome.note.counted)
 
 
 def _collected(done: dict[Future[list[EvaluationOutcome]], Call]) -> Batch:

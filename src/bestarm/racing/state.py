@@ -30,7 +30,7 @@ class OpenRound:
         self.number = number
         self.item = item
         self.text = text  # of the item
-        self.arms = arms
+        self.arms = arms  # never changed: `RaceState.absorb` knows it again by its identity
         self.scores: dict[int, float | None] = dict.fromkeys(arms)  # None: not told yet; NaN: failed without a score
         self.failures: dict[int, Failure] = {}
         self.n_missing = len(arms)
@@ -38,7 +38,7 @@ class OpenRound:
 
     @property
     def wanted(self) -> list[int]:
-        """The arms that are not told yet."""
+        """The arms that are not told yet: `arms` itself while that is all of them, so do not change what you get."""
         if self.n_missing == len(self.arms):
             return self.arms
         return [arm for arm, score in self.scores.items() if score is None]
@@ -73,7 +73,7 @@ class RaceState:
         self.around_items: AbstractContextManager[None] = nullcontext()  # is entered while an item is drawn
         self.items = items
         self._pool = settings.pool
-        self._due: list[int] | None = None  # what the game asks for since it was last told something
+        self._next_arms: list[int] | None = None  # as the game gave them; None since it was told something
 
     @property
     def reason(self) -> Reason | None:
@@ -115,16 +115,16 @@ class RaceState:
         while self.ran_out is None and self.broken is None and self.n_opened < game.n_rounds + ahead:
             if game.reason is not None:
                 return
-            if self._due is None:
-                self._due = game.ask().tolist()
+            if self._next_arms is None:
+                self._next_arms = game.ask().tolist()
             used_up = self.n_opened == self._pool
-            cost = 0 if used_up else len(self._due) * (1 if sizes is None else sizes[self.n_opened])
+            cost = 0 if used_up else len(self._next_arms) * (1 if sizes is None else sizes[self.n_opened])
             if limit is not None and self.spent + cost > limit:
                 self.ran_out = Reason.BUDGET
             elif (item := self._drawn()) is END:
                 self.ran_out = None if self.broken else Reason.RAN_OUT_OF_ITEMS
             else:
-                self._append(self._due, item, cost)
+                self._append(self._next_arms, item, cost)
 
     def _drawn(self) -> Any:
         """The next item, or the end. Errors are kept until all that is known is counted: `check_items` raises them.
@@ -171,13 +171,13 @@ class RaceState:
             if (opened.failures or self.disqualified) and not self._goes_on_after_failures(opened):
                 break
             scores: list[Any] = list(opened.scores.values())  # all are there
-            # The very list that the game gave last: it was told nothing since, so it wants exactly these arms.
-            if opened.arms is self._due and not self.disqualified:
+            # The very list that the game gave, not an equal one: it was told nothing since, so it wants these arms.
+            if opened.arms is self._next_arms and not self.disqualified:
                 self.game.tell(self.transform.rewards(np.array(scores), opened.number))
             else:  # the game may want less than was asked
                 gone = {out.arm for out in self.disqualified}
                 tell_round(self.game, opened.arms, np.array(scores), self.transform, gone)
-            self._due = None
+            self._next_arms = None
             self.record.append(opened.text, opened.arms, scores, opened.failures)
             self.open.popleft()
             absorbed += 1
@@ -202,7 +202,7 @@ class RaceState:
             return False
         if out := disqualify(self.game, opened.number, failed):
             self.disqualified += out
-            self._due = None
+            self._next_arms = None
         return self.game.reason is None
 
     def open_again(self) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestarm.algorithms import Game, Reason
-from bestarm.algorithms.game import warn_of_assumption
+from bestarm.algorithms.assumptions import warn_of_assumption
 from bestarm.racing.state import RaceState
 from bestarm.record.settings import unit_of
 from bestarm.result.live import Standing

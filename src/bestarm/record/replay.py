@@ -1,10 +1,11 @@
 """A record played again: ``settings + record -> game after round r``.
 
-Resuming is a replay and then going on, loading is a replay, a recorded table is raced by playing it, and the lead over
-time, intervals and regret bounds are read off replays.
+Resuming is a replay and then going on, loading is a replay, and the lead over time, intervals and regret bounds are
+read off replays. What happens in one round is here as well, because a live race and a replay must do the same: which
+arms are told, who is disqualified, when nobody is left.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 from bestarm.algorithms import Game
 from bestarm.errors import StoreError
 from bestarm.record.record import Failure, Record, RewardTransform, encode_failure
-from bestarm.record.settings import RaceSettings
-from bestarm.sources.items import LONGEST_TEXT
+from bestarm.record.settings import RaceSettings, weighing_sizes
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
 CELLS_OF_TABLE = 2**20  # of such a table, at most
 Failures = Mapping[int, Mapping[int, Failure]]  # by round and arm: who failed and has no score
+
+
+# --- a round, in a race and in a replay -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Outage:
 
 def reward_transform(settings: RaceSettings, game: Game) -> RewardTransform:
     """How the scores of a race become rewards: the mean over all items of a pool weighs groups by their sizes."""
-    sizes = settings.group_sizes if game.guarantee.pool is not None and game.guarantee.criterion == "mean" else None
+    sizes = weighing_sizes(settings.group_sizes, game.guarantee)
     weights = None if sizes is None else np.array(sizes) / max(sizes)
     return RewardTransform(settings.lower_is_better, game.bounds, weights)
 
@@ -93,10 +96,13 @@ def disqualify(game: Game, number: int, failures: Mapping[int, Failure]) -> list
         raise StoreError(f"it is damaged: it goes on after round {number}, in which all candidates failed")
     out = []
     for arm, failure in sorted(failures.items()):
-        if not game.finished and arm in game.ask():
+        if not game.finished and arm in game.ask():  # asking again changes nothing
             game.disqualify(arm)
             out.append(DisqualifiedArm(arm, number, failure))
     return out
+
+
+# --- many rounds: a replay --------------------------------------------------------------------------------------------
 
 
 def replay(
@@ -155,26 +161,3 @@ def _stretches(record: Record) -> Iterator[tuple[int, list[int]]]:
             raise ValueError(f"arms came back in round {number}: such a record cannot be played by other rules")
         yield number - 1, standing
         begun = number
-
-
-def race_recorded(game: Game, scores: NDArray[np.float64], items: Sequence[str], settings: RaceSettings) -> Record:
-    """Race on scores that are all there already, one row per round, to the end or until the budget is spent.
-
-    The record of what was asked for.
-    """
-    budget = settings.max_evaluations
-    told = reward_transform(settings, game).rewards(scores, 1)
-    if game.shrinks and budget is None:
-        used = game.play(told)
-        return Record.of_table(scores[:used], game.counts, [item[:LONGEST_TEXT] for item in items[:used]])
-    record, spent = Record(), 0
-    for row, reward, item in zip(scores, told, items, strict=True):
-        if game.finished:
-            break
-        asked = game.ask()
-        spent += asked.size * settings.size_of(record.n_rounds + 1)
-        if budget is not None and spent > budget:
-            break
-        record.append(item[:LONGEST_TEXT], asked.tolist(), row[asked].tolist())
-        game.tell(reward[asked])
-    return record

@@ -155,12 +155,17 @@ def target_of(settings: RaceSettings, guarantee: Guarantee) -> Target:
     return "items" if guarantee.pool is not None or settings.items == "drawn" else "population"
 
 
+def weighing_sizes(group_sizes: tuple[int, ...] | None, guarantee: Guarantee) -> tuple[int, ...] | None:
+    """The sizes of groups where rounds weigh by them, for the mean over all items of a pool; else None."""
+    return group_sizes if guarantee.pool is not None and guarantee.criterion == "mean" else None
+
+
 def unit_of(settings: RaceSettings, guarantee: Guarantee) -> float:
     """What one point of a difference in the game is worth in the mean over all items.
 
     Rounds of a pool of groups weigh ``size / largest size``: their mean is that of the items times the mean weight.
     """
-    sizes = settings.group_sizes if guarantee.pool is not None and guarantee.criterion == "mean" else None
+    sizes = weighing_sizes(settings.group_sizes, guarantee)
     return 1.0 if sizes is None else max(sizes) * len(sizes) / sum(sizes)
 
 
@@ -183,6 +188,8 @@ def start_game(settings: RaceSettings, n_arms: int) -> Game:
     pool = game.guarantee.pool
     if pool is not None and pool != settings.pool:
         have = "there is no pool of items" if settings.pool is None else f"there are {settings.pool} items"
+        if settings.group_sizes is not None:
+            have = f"there are {settings.pool} groups, each of which counts as one"
         raise ValueError(f"the comparison is for a pool of {pool} items, but {have}")
     return game
 

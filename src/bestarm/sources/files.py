@@ -190,7 +190,7 @@ def _read_parquet(path: Path) -> Columns:
     try:
         with parquet.ParquetFile(path) as file:
             _check_names(file.schema_arrow.names, path)
-            _check_sizes(file.metadata, path.stat().st_size)
+            _check_unpacked_size(file.metadata, path.stat().st_size)
             table = file.read()
         table.validate(full=True)  # a damaged file may point to texts that there are not
         columns = {name: _plain_column(table.column(name)) for name in table.column_names}
@@ -200,7 +200,7 @@ def _read_parquet(path: Path) -> Columns:
     return columns if index is None else {"": columns.pop(index)} | columns
 
 
-def _check_sizes(metadata: Any, n_bytes: int) -> None:
+def _check_unpacked_size(metadata: Any, n_bytes: int) -> None:
     """Refuse a file that would be far larger when unpacked."""
     check_size(metadata.num_rows, metadata.num_columns, n_bytes, "bytes")
     unpacked = sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))

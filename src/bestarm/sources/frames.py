@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bestarm.algorithms.game import warn_caller
+from bestarm.algorithms.assumptions import warn_caller
 from bestarm.errors import ParameterError, ParameterTypeError, TableWarning
 from bestarm.sources.columns import ColumnChoice, Columns, check_names, choose, table_of_columns
 from bestarm.sources.items import Groups, group_labels, race_arms

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import warn_of_assumption
+from bestarm.algorithms.assumptions import warn_of_assumption
 from bestarm.checks import check_flag, check_seed
 from bestarm.errors import BestarmError, ParameterError, ParameterTypeError
 from bestarm.files import lines_of, read_text, read_text_file
