@@ -202,7 +202,7 @@ def test_those_that_a_disqualified_arm_had_eliminated_are_named_and_stay_out() -
     assert [(one.arm, one.round, one.had_eliminated) for one in result.disqualified] == [("b", 31, ("a", "e"))]
     assert [(one.arm, one.round, one.by) for one in result.eliminations[:2]] == [("a", 9, "b"), ("e", 9, "b")]
     assert (result.best, result.reason, result.eliminations[2].arm) == ("c", "decided", "d")
-    assert re.search(r"b was disqualified in round 31.*It had eliminated a and e, which may be better", result.verdict)
+    assert re.search(r"b was disqualified in round 31.*It had eliminated a and e, which may be better", result.explain())
 
 
 @pytest.mark.parametrize("bad_arms", [(0, 1, 2, 3, 4), (0, 2)])
