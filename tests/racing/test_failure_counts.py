@@ -240,7 +240,7 @@ def test_counts_are_the_same_in_every_store_and_however_often_a_race_is_continue
 def test_what_failed_before_an_error_was_raised_is_counted_anew_when_the_race_goes_on(tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
     flaky = Flaky()  # some arms fail three times
-    with pytest.raises(EvaluationError, match=r"disk: full \(2 attempts\)$"):
+    with pytest.raises(EvaluationError, match=r"disk: full \(2 attempts; see retries and on_error\)$"):
         run(flaky, retries=1, store=store, items=range(40))
     before = load_result(store)
     after = run(Flaky(), retries=3, store=store, items=range(40))
@@ -382,7 +382,8 @@ def test_programs_that_break_are_tried_again_and_those_that_time_out_are_not(sta
 
 
 def test_a_time_out_where_what_is_printed_is_the_score_is_a_failure(started: Counter[str]) -> None:
-    with pytest.raises(EvaluationError, match=r"^'slow' failed on \d+: it took longer than the timeout of 2 seconds$"):
+    late = r"^'slow' failed on \d+: it took longer than the timeout of 2 seconds \(see retries and on_error\)$"
+    with pytest.raises(EvaluationError, match=late):
         race_commands(["slow", "quick"], timeout=2, score="stdout", progress=False)
     options: dict[str, Any] = {"timeout": 2, "bounds": (0, 1), "retries": 2, "progress": False}
     result = race_commands(["slow", "quick"], score="stdout", on_error="worst", **options)

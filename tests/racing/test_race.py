@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bestarm import Race, RaceResult
+from bestarm import Race, RaceResult, load_result
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, PairwiseBAI
 from bestarm.comparisons import ConvexBernstein, LeaderBetting, StudentMixture
 from naive import Matrix
@@ -161,6 +161,35 @@ def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_
     assert (result.reason, result.n_evaluations) == ("decided", 2 * len(drawn))
     assert result.counts.tolist() == [result.n_rounds, result.n_rounds]
     assert result.scores.shape == (result.n_rounds, 2)
+
+
+@pytest.mark.parametrize("rounds_in_flight", [1, 8])
+@pytest.mark.parametrize(
+    "options", [{}, {"algorithm": LUCB(0.2, variances=0.01)}, {"groups": [k // 3 for k in range(400)]}]
+)
+def test_means_numbers_and_differences_are_of_the_same_evaluations(
+    options: dict[str, Any], rounds_in_flight: int, tmp_path: Any
+) -> None:
+    """Of all up to the last round, also of those in flight when an arm left."""
+    rows = bounded_rows(2)
+    call: dict[str, Any] = {"items": range(400), "store": tmp_path / "race.sqlite"} | options
+    call |= {} if "algorithm" in options else {"bounds": (0, 1), "rounds_in_flight": rounds_in_flight}
+    result = run(reads(rows), **call)
+    there = ~np.isnan(result.scores)
+    assert result.counts.tolist() == there.sum(axis=0).tolist()
+    assert result.means == pytest.approx(np.nanmean(result.scores, axis=0), rel=1e-12)
+    late = [out.arm for out in result.eliminations if result.counts[out.arm] > out.round]
+    assert (late != []) == (call.get("rounds_in_flight") == 8)
+    sizes = np.array(result.settings.group_sizes or [1] * result.n_rounds)[: result.n_rounds]
+    best = int(result.leader or 0)
+    for record in result.records:
+        shared = there[:, record.arm]
+        assert record.n_items == sizes[shared].sum()
+        assert record.mean == result.means[record.arm]
+        if record.arm != best and not options:
+            assert record.behind == pytest.approx(result.scores[shared, best].mean() - record.mean, abs=1e-12)
+    loaded = load_result(tmp_path / "race.sqlite")
+    assert (loaded.means.tolist(), loaded.counts.tolist()) == (result.means.tolist(), result.counts.tolist())
 
 
 # --- whatever the order of arrival -----------------------------------------------------------------------------------

@@ -109,7 +109,9 @@ def test_circles_are_warned_of() -> None:
     tied = run(lambda arm, item: 1.0, list("abc"), range(6), criterion="wins", target="items")
     assert tied.reason is Reason.ALL_ITEMS_USED
     assert tied.verdict.startswith("NO WINNER: a, b and c   (95% confidence, these 6 items, by wins)\n")
-    said = "No arm is better than every other more often than worse over all 6 items as scored here: a, b and c are left."
+    said = (
+        "No arm is better than every other more often than worse over all 6 items as scored here: a, b and c are left."
+    )
     assert said in tied.explain()
     assert "Warning" not in str(tied)
 
