@@ -355,7 +355,7 @@ def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     return None
 
 
-FIRST = ("n_items", "replace", "groups", "criterion", "items_digest", "bounds", "target")
+FIRST = ("n_items", "replace", "groups", "criterion", "items_digest", "bounds")
 
 
 def _as_given(plain: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
