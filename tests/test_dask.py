@@ -124,6 +124,8 @@ def test_a_race_whose_worker_is_killed_half_way_equals_the_sequential_race(
 def test_every_evaluation_is_made_also_where_items_are_equal(calls: Path, tmp_path: Path) -> None:
     # Dask answers a call from another one that looks the same, but the scores of equal items are different draws.
     with start(tmp_path, n_workers=1) as cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+        with pytest.raises(TypeError, match=r": give executor=client\.get_executor\(\)$"):
+            bestarm.race(evaluation(calls), arms=ARMS, executor=client)
         result = bestarm.race(
             evaluation(calls),
             arms=ARMS,

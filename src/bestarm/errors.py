@@ -46,11 +46,24 @@ class EvaluationError(BestarmError):
     """An evaluation that failed: the text says why, `arm` and `item` say which one.
 
     Both are None where the failure belongs to no single evaluation. `retried` is how many attempts had failed before.
+    Where a failure ends a race, the text names the parameters that say what else may follow one, `remedies`.
     """
 
     arm: Any = None
     item: Any = None
     retried: int = 0
+    remedies: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.spelled(str)
+
+    def spelled(self, spell: Callable[[str], str]) -> str:
+        """The text with every parameter's name as ``spell`` writes it, such as ``--retries`` for ``retries``."""
+        text = super().__str__()
+        if not self.remedies:
+            return text
+        attempts = f"{self.retried + 1} attempts; " if self.retried else ""
+        return f"{text.rstrip()} ({attempts}see {' and '.join(map(spell, self.remedies))})"
 
 
 class OutOfBoundsError(EvaluationError):

@@ -242,7 +242,7 @@ def test_counts_are_the_same_in_every_store_and_however_often_a_race_is_continue
 def test_what_failed_before_an_error_was_raised_is_counted_anew_when_the_race_goes_on(tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
     flaky = Flaky()  # some arms fail three times
-    with pytest.raises(EvaluationError, match=r"disk: full \(2 attempts\)$"):
+    with pytest.raises(EvaluationError, match=r"disk: full \(2 attempts; see retries and on_error\)$"):
         run(flaky, retries=1, store=store, items=range(40))
     before = load_result(store)
     after = run(Flaky(), retries=3, store=store, items=range(40))
@@ -308,28 +308,29 @@ def test_counts_are_in_the_table_on_the_page_in_json_and_on_the_command_line(cli
 
     result = run(evaluate, retries=1, on_error="worst", store=tmp_path / "race.sqlite")
     sentence = "4 evaluations failed: low (1 retried) and mid (2 retried, 1 counted as worst)."
-    lines = str(result).splitlines()
-    assert lines[lines.index(sentence) - 1].endswith("% saved.")
+    assert sentence in " ".join(str(result).split())
+    assert sentence in " ".join(result.explain().split())
     assert "failed" not in result.verdict
     result.to_html(tmp_path / "race.html")
-    assert f'<p class="soft">{sentence}</p>' in (tmp_path / "race.html").read_text(encoding="utf-8")
+    assert sentence in " ".join((tmp_path / "race.html").read_text(encoding="utf-8").split())
     assert json.loads(result.to_json())["failures"] == [asdict(one) for one in result.failures]
     assert sentence in " ".join(cli("show", tmp_path / "race.sqlite").stdout.split())
     one = run(always({"high": 1}), on_error="disqualify")
-    assert "\n1 evaluation failed: high (disqualified).\n" in str(one)
+    assert "Warning: high was disqualified in round 1 (" in str(one)
+    assert "evaluation failed" not in str(one)  # failures are counted in one way on a screen
 
 
-def test_of_many_arms_the_first_are_named() -> None:
-    arms = [f"arm {k}" for k in range(8)]
-
+def test_of_many_arms_with_failures_the_first_are_named() -> None:
     def evaluate(arm: str, item: int) -> float:
-        if arm != "arm 0":
+        if arm != "arm 0" and item % 5 == 0:
             raise OSError
         return 0.5
 
-    result = run(evaluate, arms, on_error="disqualify")
-    assert "7 evaluations failed: arm 1 (disqualified), " in str(result)
-    assert "arm 5 (disqualified) and 2 more." in " ".join(str(result).split())
+    result = run(evaluate, [f"arm {k}" for k in range(8)], on_error="worst", max_evaluations=80)
+    said = " ".join(str(result).split())
+    n = sum(int(item) % 5 == 0 for item in result.items)
+    assert f"{7 * n} evaluations failed: arm 1 ({n} counted as worst), " in said
+    assert f"arm 5 ({n} counted as worst) and 2 more." in said
 
 
 class Breaking(Inline):
@@ -395,7 +396,7 @@ def test_a_run_that_reaches_the_time_out_counts_as_that_and_is_not_tried_again(
     assert (result.best, started, result.disqualified) == ("quick", {"slow": n, "quick": n}, ())
     assert result.failures == (FailureCount("slow", timed_out=n, timeout=60.0),)
     assert result.means[0] == 60.0
-    assert result.verdict.endswith(f" {n} runs of slow reached the time-out of 60 seconds and count as that.")
+    assert f"{n} runs of slow reached the time-out of 60 seconds and count as that." in result.explain()
     assert "failed" not in str(result)
     assert str(load_result(store)) == str(result)
     assert load_result(store).failures == result.failures
@@ -404,9 +405,9 @@ def test_a_run_that_reaches_the_time_out_counts_as_that_and_is_not_tried_again(
 def test_runs_of_several_programs_that_timed_out_are_said_in_one_sentence(started: Counter[str]) -> None:
     result = race_commands(["slow", "sometimes", "quick"], timeout=0.5, max_evaluations=6, progress=False)
     said = "2 runs of slow and 1 run of sometimes reached the time-out of 0.5 seconds and count as that."
-    assert result.verdict.endswith(said)
+    assert said in result.explain()
     alone = race_commands(["slow", "quick"], timeout=0.5, max_evaluations=2, progress=False)
-    assert alone.verdict.endswith(" 1 run of slow reached the time-out of 0.5 seconds and counts as that.")
+    assert "\n1 run of slow reached the time-out of 0.5 seconds and counts as that." in alone.explain()
 
 
 def test_programs_that_break_are_tried_again_and_those_that_time_out_are_not(started: Counter[str]) -> None:
@@ -417,7 +418,8 @@ def test_programs_that_break_are_tried_again_and_those_that_time_out_are_not(sta
 
 
 def test_a_time_out_where_what_is_printed_is_the_score_is_a_failure(started: Counter[str]) -> None:
-    with pytest.raises(EvaluationError, match=r"^'slow' failed on \d+: it took longer than the timeout of 2 seconds$"):
+    late = r"^'slow' failed on \d+: it took longer than the timeout of 2 seconds \(see retries and on_error\)$"
+    with pytest.raises(EvaluationError, match=late):
         race_commands(["slow", "quick"], timeout=2, score="stdout", progress=False)
     options: dict[str, Any] = {"timeout": 2, "bounds": (0, 1), "retries": 2, "progress": False}
     result = race_commands(["slow", "quick"], score="stdout", on_error="worst", **options)

@@ -23,6 +23,7 @@ from bestarm import EvaluationError, Race, RaceResult
 from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI
 from bestarm.comparisons import Betting, ConvexBernstein, Portfolio, StudentMixture
 from bestarm.racing import evaluation
+from conftest import Cli
 from games import outcome
 from naive import Matrix
 from race_files import RaceFile
@@ -90,9 +91,22 @@ each_failure = pytest.mark.parametrize(("value", "text"), BAD, ids=[text or "ten
 @each_failure
 @pytest.mark.parametrize("way", [in_turn, on_threads, awaited])
 def test_a_failure_is_raised_with_its_arm_and_item(way: Way, value: Any, text: str) -> None:
-    with pytest.raises(EvaluationError, match=rf"^evaluate\('b', 2\) .*{re.escape(text)}$") as caught:
+    with pytest.raises(EvaluationError, match=rf"^evaluate\('b', 2\) .*{re.escape(text)} \(see") as caught:
         way(failing(bounded_rows(0), {(2, 1): value}), bounds=(0, 1))
     assert value is not BOOM or caught.value.__cause__ is BOOM
+
+
+def test_a_failure_that_ends_a_race_says_which_options_there_are(cli: Cli) -> None:
+    with pytest.raises(EvaluationError, match=r": boom \(see retries and on_error\)$"):
+        in_turn(failing(bounded_rows(0), {(2, 1): BOOM}), bounds=(0, 1))
+    race = Race(["a", "b"], items=range(9))
+    with pytest.raises(EvaluationError, match=r": boom \(see on_error\)$"):  # attempts are the caller's
+        race.tell(race.ask()[0], {"a": BOOM})
+    ended = cli("commands", "false", "true", "--retries", 1, "--quiet")
+    assert ended.exit_code == 4
+    assert ended.stderr.endswith("(2 attempts; see --retries and --on-error)\n")
+    result = in_turn(failing(bounded_rows(0), {(2, 1): BOOM}), bounds=(0, 1), on_error="disqualify")
+    assert result.disqualified[0].failure.endswith(": boom")
 
 
 @each_failure
@@ -153,7 +167,7 @@ def test_an_evaluation_is_tried_again(way: Way, value: Any, monkeypatch: Any) ->
     assert told(result) == told(in_turn(reads(rows), bounds=(0, 1), rounds_in_flight=2))
     assert all(n == (3 if sum(call) % 3 == 0 else 1) for call, n in attempts.items() if call[0] < result.n_rounds)
     attempts.clear()
-    with pytest.raises(EvaluationError, match=r" \(2 attempts\)$"):
+    with pytest.raises(EvaluationError, match=r" \(2 attempts; see retries and on_error\)$"):
         way(evaluate, bounds=(0, 1), retries=1, rounds_in_flight=2)
     assert max(attempts.values()) == 2
 
@@ -161,7 +175,7 @@ def test_an_evaluation_is_tried_again(way: Way, value: Any, monkeypatch: Any) ->
 def test_pauses_double_up_to_the_longest(monkeypatch: Any) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("bestarm.racing.evaluation.time.sleep", pauses.append)
-    with pytest.raises(EvaluationError, match=r"boom \(12 attempts\)"):
+    with pytest.raises(EvaluationError, match=r"boom \(12 attempts; see"):
         in_turn(failing(bounded_rows(0), {(0, 0): BOOM}), retries=11)
     assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0])
     assert evaluation.pause(5000) == 30.0
@@ -193,7 +207,9 @@ def test_a_race_with_failures_is_the_game_in_which_the_arms_are_disqualified(
     result = race.result()
     assert (outcome(race.state.game), result.reason, result.leader) == (outcome(game), game.reason, game.best)
     assert [(one.arm, one.round) for one in result.disqualified] == gone != []
-    assert (result.means.tolist(), result.counts.tolist()) == (game.means.tolist(), game.counts.tolist())
+    assert result.counts.tolist() == (~np.isnan(result.scores)).sum(axis=0).tolist()
+    if rounds_in_flight == 1:
+        assert (result.means.tolist(), result.counts.tolist()) == (game.means.tolist(), game.counts.tolist())
 
 
 def test_those_that_a_disqualified_arm_had_eliminated_are_named_and_stay_out() -> None:
@@ -202,7 +218,9 @@ def test_those_that_a_disqualified_arm_had_eliminated_are_named_and_stay_out() -
     assert [(one.arm, one.round, one.had_eliminated) for one in result.disqualified] == [("b", 31, ("a", "e"))]
     assert [(one.arm, one.round, one.by) for one in result.eliminations[:2]] == [("a", 9, "b"), ("e", 9, "b")]
     assert (result.best, result.reason, result.eliminations[2].arm) == ("c", "decided", "d")
-    assert re.search(r"b was disqualified in round 31.*It had eliminated a and e, which may be better", result.verdict)
+    assert re.search(
+        r"b was disqualified in round 31.*It had eliminated a and e, which may be better", result.explain()
+    )
 
 
 @pytest.mark.parametrize("bad_arms", [(0, 1, 2, 3, 4), (0, 2)])
@@ -236,7 +254,10 @@ def test_failures_of_arms_already_out_and_of_rounds_after_the_end_do_not_matter(
     bad |= {(item, arm): BOOM for item in range(expected["n_rounds"], 400) for arm in range(5)}
     for way in (in_turn, on_threads, awaited):
         result = way(failing(rows, bad), bounds=(0, 1), rounds_in_flight=5, on_error="disqualify")
-        assert told(result) | {"scores": expected["scores"]} == expected
+        missing = np.isnan(result.scores).sum(axis=0) - np.count_nonzero(np.array(expected["scores"]) == -9.0, axis=0)
+        assert missing.tolist() == [4 * (arm == ARMS[out.arm]) for arm in range(5)]
+        of_scores = {name: expected[name] for name in ("scores", "means", "counts")}
+        assert told(result) | of_scores == expected
         assert (result[out.arm].status, result.failures) == ("out", ())
 
 

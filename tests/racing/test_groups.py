@@ -73,7 +73,8 @@ def course(eliminations: Any, label: Callable[[Any], Any] = lambda arm: arm) -> 
 def test_a_group_counts_by_its_size(seed: int, low: float, high: float, lower_is_better: bool) -> None:
     """Bets on ``low + w (m - low)``, w the size over the largest size: its mean is that of all items times a number."""
     scores, groups = made(seed, low, high)
-    result = run(scores, groups, bounds=(low, high), seed=seed, lower_is_better=lower_is_better)
+    options: dict[str, Any] = {"bounds": (low, high), "seed": seed, "lower_is_better": lower_is_better}
+    result = run(scores, groups, target="items", **options)
     means, sizes = drawn(scores, groups, seed)
     rewards = low + (sizes / sizes.max())[:, None] * ((low + high - means if lower_is_better else means) - low)
     game = by_hand(PairwiseBAI(comparison=LeaderBetting((low, high), pool=N_GROUPS)), rewards)
@@ -95,21 +96,20 @@ def test_a_group_counts_by_its_size(seed: int, low: float, high: float, lower_is
 @pytest.mark.parametrize("rounds_in_flight", [1, 4])
 def test_means_and_numbers_are_those_of_the_items(rounds_in_flight: int, lower_is_better: bool) -> None:
     scores, groups = made(1)
-    result = run(scores, groups, rounds_in_flight=rounds_in_flight, lower_is_better=lower_is_better)
+    options: dict[str, Any] = {"rounds_in_flight": rounds_in_flight, "lower_is_better": lower_is_better}
+    result = run(scores, groups, target="items", **options)
     rounds = [[k for k, label in enumerate(groups) if label == name] for name in result.items]
-    left = {out.arm: out.round for out in result.eliminations}
     n_asked = 0
     for k, arm in enumerate(ARMS):
-        used = [item for part in rounds[: left.get(arm, result.n_rounds)] for item in part]
-        assert result[arm].n_items == len(used)
-        assert result[arm].mean == pytest.approx(scores[used, k].mean(), rel=1e-12)
-        assert result.means[k] == result[arm].mean
         asked = [
             item
             for part, score in zip(rounds, result.scores[:, k], strict=True)
             if not math.isnan(score)
             for item in part
         ]
+        assert result[arm].n_items == len(asked)
+        assert result[arm].mean == pytest.approx(scores[asked, k].mean(), rel=1e-12)
+        assert result.means[k] == result[arm].mean
         leads = scores[asked, k] - scores[asked, ARMS.index(str(result.leader))]
         assert result[arm].behind == pytest.approx(leads.mean() * (1 if lower_is_better else -1), rel=1e-9, abs=1e-15)
         n_asked += len(asked)
@@ -134,13 +134,14 @@ def test_groups_of_equal_sizes_are_items_of_their_means() -> None:
 @pytest.mark.parametrize("options", [{"epsilon": 0.12}, {"epsilon": 0.12, "comparison": Betting(), "bounds": None}])
 def test_epsilon_is_in_units_of_items(options: dict[str, Any], tmp_path: Path) -> None:
     scores, groups = made(3)
-    result = run(scores, groups, **options)
+    result = run(scores, groups, target="items", **options)
     _, sizes = drawn(scores, groups, 0)
     share = len(scores) / (sizes.max() * N_GROUPS)
     assert result.guarantee.epsilon == pytest.approx(0.12 * share, rel=1e-12)
     assert result.reason == "within epsilon"
-    assert result.verdict.startswith(f"{result.best} is within 0.12 of the best on these {len(scores)} items as scored")
-    assert "at most 0.12 from the best" in page_of(result, tmp_path)
+    assert result.verdict.startswith(f"BEST OR WITHIN 0.12 OF IT: {result.best} ")
+    for told in (result.explain(), page_of(result, tmp_path)):
+        assert "at most 0.12 from the best" in told
     best = scores.mean(axis=0)
     assert best.max() - best[ARMS.index(str(result.best))] <= 0.12
     assert 0 < result.regret_bound <= 0.12 * (1 + 1e-9)
@@ -148,8 +149,9 @@ def test_epsilon_is_in_units_of_items(options: dict[str, Any], tmp_path: Path) -
 
 def test_the_zone_is_in_units_of_items() -> None:
     scores, groups = made(3)
-    result = run(scores, groups, indifference_zone=0.05)
-    assert f" {SURE}, if the best leads by at least 0.05. " in result.verdict
+    result = run(scores, groups, indifference_zone=0.05, target="items")
+    assert f" {SURE}, if the best leads by at least 0.05.\n" in result.explain()
+    assert "the best leads by at least 0.05" in str(result)
     _, sizes = drawn(scores, groups, 0)
     assert result.guarantee.indifference_zone == pytest.approx(0.05 * len(scores) / (sizes.max() * N_GROUPS))
 
@@ -169,7 +171,7 @@ def test_a_test_that_knows_no_pool_takes_epsilon_as_it_is() -> None:
 
 def test_the_regret_bound_is_in_units_of_items() -> None:
     scores, groups = made(4)
-    result = run(scores, groups, max_evaluations=250)
+    result = run(scores, groups, max_evaluations=250, target="items")
     means, sizes = drawn(scores, groups, 0)
     game = by_hand(
         PairwiseBAI(comparison=LeaderBetting(pool=N_GROUPS)), (sizes[:, None] / sizes.max() * means)[: result.n_rounds]
@@ -235,7 +237,7 @@ def test_jointly_awaited_by_a_function_and_told_it_is_the_same_race() -> None:
     same(bestarm.race(both, arms=ARMS, jointly=True, rounds_in_flight=1, **options), expected)
     same(run(scores, lambda item: groups[item]), expected)
     same(run(scores, iter(groups)), expected)
-    same(race_table(scores, arms=ARMS, groups=groups, bounds=(0, 1)), expected)
+    same(race_table(scores, arms=ARMS, groups=groups, bounds=(0, 1), live=True), expected)
 
 
 def test_own_loops_are_given_whole_groups_and_tell_their_means() -> None:
@@ -299,7 +301,8 @@ def test_a_column_of_a_file_holds_the_groups(cli: Cli, tmp_path: Path, ending: s
     assert (ended.exit_code, plain["best"], plain["n_evaluations"]) == (0, expected.best, expected.n_evaluations)
     assert tuple(plain["settings"]["group_sizes"]) == expected.settings.group_sizes
     shown = " ".join(cli("table", path, *words).stdout.split())
-    assert "On groups of items like these (if their scores stay within [" in shown
+    assert "Holds if other scores stay in [" in shown
+    assert "and these groups are a random sample." in shown
 
 
 def test_missing_cells_of_groups() -> None:
@@ -342,15 +345,20 @@ def page_of(result: RaceResult[Any], folder: Path) -> str:
 
 def test_the_verdict_speaks_of_groups(tmp_path: Path) -> None:
     scores, groups = made(11)
-    result = run(scores, groups)
-    assert result.verdict.startswith(
-        f"{result.best} is the best on these {len(scores)} items as scored here {SURE}. "
-        f"On groups of items like these it is the best too, {SURE}. "
+    result = run(scores, groups, target="items")
+    assert result.verdict.startswith(f"BEST: {result.best}   (95% confidence, these {len(scores)} items)\n")
+    assert "Holds if scores lie in [0, 1] and groups come in random order." in str(result)
+    said = " ".join(result.explain().split())
+    assert f"{result.best} is the best on these {len(scores)} items as scored here {SURE}." in said
+    assert f"On groups of items like these it is the best too, {SURE}." in said
+    assert (
         "This assumes that all scores lie in [0, 1] and the groups of items come in random order; for groups of items "
         "like these, also that these are a random sample of them."
-    )
-    for_law = run(scores, groups, target="population")
-    assert for_law.verdict.startswith(f"{for_law.best} is the best on groups of items like these {SURE}. ")
+    ) in said
+    for_law = run(scores, groups)
+    assert for_law.verdict.startswith(f"BEST: {for_law.best}   (95% confidence, groups of items like these)\n")
+    assert "Holds if scores lie in [0, 1] and these groups are a random sample." in str(for_law)
+    assert f"{for_law.best} is the best on groups of items like these {SURE}." in for_law.explain()
     mean = "best mean over all groups of items that the groups of items of this race are a random sample of."
     assert mean in page_of(for_law, tmp_path)
     assert "<dt>groups</dt><dd>120, a whole one in each round</dd>" in page_of(result, tmp_path)

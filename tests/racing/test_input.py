@@ -113,6 +113,18 @@ def test_objects_of_the_wrong_kind_are_refused(name: str, value: Any, tmp_path: 
     assert re.search(re.escape(repr(value)) + "|" + re.escape(type(value).__name__), str(caught))
 
 
+def test_who_has_an_executor_is_told_to_give_it(tmp_path: Path) -> None:
+    """As a client of Dask."""
+
+    class Client:
+        def get_executor(self) -> None:
+            pass
+
+    caught = assert_refused({"executor": Client()}, TypeError, tmp_path, "executor must be a concurrent.futures.Exec")
+    assert str(caught).endswith(": give executor=client.get_executor()")
+    assert_refused({"executor": "dask"}, TypeError, tmp_path, "executor must be a concurrent.futures.Executor, got 'da")
+
+
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     plain: dict[str, Any] = {"max_evaluations": 6, "rounds_in_flight": 2, "seed": 3, "retries": 1}
     integers = {name: np.int64(value) for name, value in plain.items()}
@@ -318,7 +330,7 @@ def anything(*given: Any, **named: Any) -> float:
 def test_functions_that_can_be_called_are_called(evaluate: Callable[..., float], tmp_path: Path) -> None:
     store = tmp_path / "race.sqlite"
     if isinstance(evaluate, functools.partial):
-        with pytest.raises(bestarm.EvaluationError, match=r"failed: AssertionError: evaluated$"):
+        with pytest.raises(bestarm.EvaluationError, match=r"failed: AssertionError: evaluated \(see"):
             bestarm.race(evaluate, arms=ARMS, items=ITEMS, max_evaluations=3, progress=False, store=store)
     else:
         assert (

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import CancelledError as FutureCancelledError
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import bestarm
+from bestarm.racing.evaluation import Call, Evaluation
 from bestarm.record.sqlite import SQLiteStore
 from race_files import Memory, RaceFile
 from row_races import Inline
@@ -365,6 +367,44 @@ def test_failures_of_every_kind_are_left_to_on_error(evaluate: Any, text: str, w
         bestarm.race(function, **options | {"items": iter(range(2))})
 
 
+def test_a_coroutine_that_raises_generator_exit_is_called_once_for_each_arm_and_item() -> None:
+    """It is not the end of the loop, after which a call would be given to the executor once more."""
+    calls = Counter[tuple[str, int]]()
+
+    async def evaluate(arm: str, item: int) -> float:
+        calls[arm, item] += 1
+        if arm == "mid":
+            raise GeneratorExit
+        return score(arm, item)
+
+    options: dict[str, Any] = {"arms": ARMS, "items": iter(range(4)), "bounds": (0, 1), "progress": False}
+    result = bestarm.race(evaluate, on_error="worst", **options)
+    assert set(calls.values()) == {1}
+    assert [(one.arm, one.worst) for one in result.failures] == [("mid", int(result.counts[1]))]
+
+
+def test_a_coroutine_whose_loop_is_gone_is_closed_quietly() -> None:
+    """Also where another loop runs, as in a notebook."""
+    evaluation = Evaluation(lambda arm, item: asyncio.sleep(60), retries=3)
+
+    async def begun() -> Any:
+        coroutine = evaluation.on_loop(Call(1, (0,), ("low",), ("low",), 0))
+        task = asyncio.create_task(coroutine)
+        await asyncio.sleep(0)
+        return task, coroutine
+
+    async def closes(coroutine: Any) -> None:
+        coroutine.close()
+
+    for close in (lambda coroutine: coroutine.close(), lambda coroutine: asyncio.run(closes(coroutine))):
+        loop = asyncio.new_event_loop()
+        task, coroutine = loop.run_until_complete(begun())
+        loop.close()
+        close(coroutine)
+        assert coroutine.cr_frame is None
+        assert not task.done()
+
+
 def test_a_task_that_was_cancelled_in_a_coroutine_is_a_failure() -> None:
     async def evaluate(arm: str, item: int) -> float:
         task = asyncio.create_task(asyncio.sleep(60))
@@ -373,7 +413,7 @@ def test_a_task_that_was_cancelled_in_a_coroutine_is_a_failure() -> None:
         await task
         return 0.5
 
-    with pytest.raises(bestarm.EvaluationError, match=r"^evaluate\('low', 0\) failed: CancelledError: $"):
+    with pytest.raises(bestarm.EvaluationError, match=r"^evaluate\('low', 0\) failed: CancelledError: \(see"):
         bestarm.race(evaluate, arms=ARMS, items=iter(range(9)), rounds_in_flight=1, progress=False)
 
 

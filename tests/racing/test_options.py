@@ -36,26 +36,27 @@ def test_options_that_do_not_exist_are_refused_as_python_does(name: str) -> None
 
 
 CHOSEN: dict[str, tuple[dict[str, Any], Any]] = {
-    "default": ({}, PairwiseBAI(0.05, comparison=LeaderBetting(pool=500))),
+    "default": ({}, PairwiseBAI(0.05, comparison=LeaderBetting())),
+    "these items": ({"target": "items"}, PairwiseBAI(0.05, comparison=LeaderBetting(pool=500))),
     "other bounds": (
-        {"comparison": Betting(), "bounds": (-1, 2)},
+        {"comparison": Betting(), "bounds": (-1, 2), "target": "items"},
         PairwiseBAI(0.05, comparison=Betting((-1, 2), pool=500)),
     ),
     "its own bounds": (
-        {"comparison": Betting((-1, 2)), "bounds": None},
+        {"comparison": Betting((-1, 2)), "bounds": None, "target": "items"},
         PairwiseBAI(0.05, comparison=Betting((-1, 2), pool=500)),
     ),
     "same bounds": (
         {"comparison": Betting((0, 2)), "bounds": (0, 2)},
-        PairwiseBAI(0.05, comparison=Betting((0, 2), pool=500)),
+        PairwiseBAI(0.05, comparison=Betting((0, 2))),
     ),
     "stream": ({"comparison": Betting(), "items": iter(range(500))}, PairwiseBAI(0.05, comparison=Betting())),
     "own bets": (
         {"comparison": Betting(bets=(0.5, 0.1)), "delta": 0.01, "epsilon": 0.02, "indifference_zone": 0.03},
-        PairwiseBAI(0.01, comparison=Betting(pool=500, bets=(0.5, 0.1)), epsilon=0.02, indifference_zone=0.03),
+        PairwiseBAI(0.01, comparison=Betting(bets=(0.5, 0.1)), epsilon=0.02, indifference_zone=0.03),
     ),
     "combinations": (
-        {"comparison": Portfolio(), "epsilon": 0.1},
+        {"comparison": Portfolio(), "epsilon": 0.1, "target": "items"},
         ConvexBAI(0.05, comparison=Portfolio(pool=500), epsilon=0.1),
     ),
     "paper": ({"comparison": EmpiricalBernstein()}, PairwiseBAI(0.05, comparison=EmpiricalBernstein())),
@@ -78,7 +79,7 @@ def test_the_race_gives_the_comparison_all_that_it_knows(case: str) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "bounds of its own": (
         {"comparison": Betting((0, 2)), "bounds": (0, 1)},
-        r"^bounds=\(0, 1\) do not fit Betting\(\(0.0, 2.0\), pool=500\), which is for scores in \(0, 2\): leave one of",
+        r"^bounds=\(0, 1\) do not fit Betting\(\(0.0, 2.0\)\), which is for scores in \(0, 2\): leave one of",
     ),
     "no bounds": ({"comparison": StudentMixture()}, r"^bounds=\(0, 1\) do not fit StudentMixture\(\), which uses no"),
     "fixed bounds": (
@@ -88,7 +89,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "other pool": ({"comparison": Betting(pool=9)}, "^the comparison is for a pool of 9 items, but there are 500"),
     "zone": (
         {"comparison": Portfolio(), "indifference_zone": 0.1},
-        r"^indifference_zone needs a comparison of pairs, got 0.1 with Portfolio\(pool=500\)$",
+        r"^indifference_zone needs a comparison of pairs, got 0.1 with Portfolio\(\)$",
     ),
     "epsilon": ({"comparison": ConvexBernstein(), "epsilon": 0.1}, "^epsilon needs a comparison that supports it"),
     "epsilon wider than the bounds": (

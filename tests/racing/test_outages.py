@@ -61,11 +61,15 @@ def test_a_race_ends_undecided_and_goes_on_where_it_was(way: Way, options: dict[
     assert (result.outage.round, result.n_rounds, len(result.candidates)) == (AT + 1, AT, 3)
     assert result.disqualified == ()
     assert "ConnectionError: no network" in result.outage.failure
-    assert result.verdict.startswith("No answer: no candidate could be evaluated in round 4 (")
-    assert "Nobody was disqualified for that" in result.verdict
+    assert result.verdict.startswith("UNDECIDED: high, mid or low ")
+    assert "\nStopped by failures: high leads by " in result.verdict
+    assert "Warning: no candidate could be evaluated in round 4 (" in str(result)
+    said = " ".join(result.explain().split())
+    assert "No answer: no candidate could be evaluated in round 4 (" in said
+    assert "Nobody was disqualified for that" in said
     assert told(load_result(file)) == told(result)
     result.to_html(tmp_path / "page.html")
-    assert "No answer: no candidate could be evaluated" in (tmp_path / "page.html").read_text()
+    assert "no candidate could be evaluated in round 4" in (tmp_path / "page.html").read_text()
     kept = {(row[0], row[1]) for row in RaceFile(file).scores() if row[2] is not None}
     network.down = False
     network.calls.clear()
@@ -80,7 +84,7 @@ def test_a_race_ends_undecided_and_goes_on_where_it_was(way: Way, options: dict[
 def test_a_race_without_a_store_says_what_happened_too() -> None:
     first = run(lambda arm, item: 1 / 0, on_error="disqualify")
     assert (first.n_rounds, first.leader, first.outage.item) == (0, None, str(IN_ORDER[0]))
-    assert first.verdict.startswith("No answer: no candidate could be evaluated in round 1 (evaluate('low', ")
+    assert first.verdict.startswith("NO ANSWER: every evaluation of round 1 failed (the first: evaluate('low', ")
     assert json.loads(first.to_json())["outage"]["round"] == 1
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bestarm import Race, RaceResult
+from bestarm import Race, RaceResult, load_result
 from bestarm.algorithms import LUCB, Algorithm, ConvexBAI, Game, PairwiseBAI
 from bestarm.comparisons import ConvexBernstein, LeaderBetting, StudentMixture
 from naive import Matrix
@@ -104,15 +104,16 @@ def test_round_r_is_decided_from_the_rounds_up_to_r_minus_in_flight(
 
 
 @pytest.mark.parametrize("rounds_in_flight", [1, 4])
-@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+@pytest.mark.parametrize(("bounds", "target"), [(None, None), ((0.0, 1.0), None), ((0.0, 1.0), "items")])
 def test_a_pool_is_raced_with_the_usual_comparison_in_the_order_of_its_items(
-    bounds: Bounds, rounds_in_flight: int
+    bounds: Bounds, target: Any, rounds_in_flight: int
 ) -> None:
     rows = gaussian_rows(3) if bounds is None else bounded_rows(3)
     race = Race(
         range(N_ARMS),
         items=range(400),
         bounds=bounds,
+        target=target,
         rounds_in_flight=rounds_in_flight,
         seed=7,
         delta=0.01,
@@ -120,7 +121,8 @@ def test_a_pool_is_raced_with_the_usual_comparison_in_the_order_of_its_items(
     )
     order = [todo.item for todo in play(race, reads(rows))]
     rest = [item for item in range(400) if item not in order]  # never asked
-    comparison = StudentMixture(min_rounds=10) if bounds is None else LeaderBetting(bounds=bounds, pool=400)
+    pool = 400 if target == "items" else None
+    comparison = StudentMixture(min_rounds=10) if bounds is None else LeaderBetting(bounds=bounds, pool=pool)
     _, expected = reference(
         PairwiseBAI(0.01, comparison=comparison, epsilon=0.02), rows[order + rest], rounds_in_flight
     )
@@ -159,6 +161,35 @@ def test_all_rounds_in_flight_are_spent_when_the_race_ends_and_no_item_is_drawn_
     assert (result.reason, result.n_evaluations) == ("decided", 2 * len(drawn))
     assert result.counts.tolist() == [result.n_rounds, result.n_rounds]
     assert result.scores.shape == (result.n_rounds, 2)
+
+
+@pytest.mark.parametrize("rounds_in_flight", [1, 8])
+@pytest.mark.parametrize(
+    "options", [{}, {"algorithm": LUCB(0.2, variances=0.01)}, {"groups": [k // 3 for k in range(400)]}]
+)
+def test_means_numbers_and_differences_are_of_the_same_evaluations(
+    options: dict[str, Any], rounds_in_flight: int, tmp_path: Any
+) -> None:
+    """Of all up to the last round, also of those in flight when an arm left."""
+    rows = bounded_rows(2)
+    call: dict[str, Any] = {"items": range(400), "store": tmp_path / "race.sqlite"} | options
+    call |= {} if "algorithm" in options else {"bounds": (0, 1), "rounds_in_flight": rounds_in_flight}
+    result = run(reads(rows), **call)
+    there = ~np.isnan(result.scores)
+    assert result.counts.tolist() == there.sum(axis=0).tolist()
+    assert result.means == pytest.approx(np.nanmean(result.scores, axis=0), rel=1e-12)
+    late = [out.arm for out in result.eliminations if result.counts[out.arm] > out.round]
+    assert (late != []) == (call.get("rounds_in_flight") == 8)
+    sizes = np.array(result.settings.group_sizes or [1] * result.n_rounds)[: result.n_rounds]
+    best = int(result.leader or 0)
+    for record in result.records:
+        shared = there[:, record.arm]
+        assert record.n_items == sizes[shared].sum()
+        assert record.mean == result.means[record.arm]
+        if record.arm != best and not options:
+            assert record.behind == pytest.approx(result.scores[shared, best].mean() - record.mean, abs=1e-12)
+    loaded = load_result(tmp_path / "race.sqlite")
+    assert (loaded.means.tolist(), loaded.counts.tolist()) == (result.means.tolist(), result.counts.tolist())
 
 
 # --- whatever the order of arrival -----------------------------------------------------------------------------------
@@ -266,7 +297,8 @@ def test_seeds_differ_are_reproducible_and_fit_every_generator() -> None:
 def test_when_the_pool_is_exhausted_the_best_mean_over_it_is_known(rounds_in_flight: int) -> None:
     rows = bounded_rows(0, 8)
     means = rows.mean(axis=0)
-    result = run(reads(rows), items=range(8), bounds=(0, 1), rounds_in_flight=rounds_in_flight, delta=1e-9)
+    options: dict[str, Any] = {"items": range(8), "bounds": (0, 1), "target": "items", "delta": 1e-9}
+    result = run(reads(rows), rounds_in_flight=rounds_in_flight, **options)
     assert (result.reason, result.n_rounds, result.n_evaluations) == ("all items used", 8, 8 * N_ARMS)
     assert result.saved == 0.0
     assert result.means == pytest.approx(means, abs=1e-14)
@@ -275,7 +307,7 @@ def test_when_the_pool_is_exhausted_the_best_mean_over_it_is_known(rounds_in_fli
     assert [(out.arm, out.round) for out in result.eliminations] == [(arm, 8) for arm in others]
 
 
-@pytest.mark.parametrize("options", [{}, {"bounds": (0, 1), "target": "population"}], ids=["no bounds", "population"])
+@pytest.mark.parametrize("options", [{}, {"bounds": (0, 1)}], ids=["no bounds", "bounds"])
 @pytest.mark.parametrize("items", [list, iter], ids=["list", "stream"])
 @pytest.mark.parametrize("rounds_in_flight", [1, 3, 20])
 def test_when_a_sample_is_exhausted_nothing_is_known_without_a_test(
@@ -290,13 +322,16 @@ def test_when_a_sample_is_exhausted_nothing_is_known_without_a_test(
     assert (result.best, result.leader, result.eliminations) == (None, int(np.argmax(rows.mean(axis=0))), ())
     assert set(result.candidates) == set(range(N_ARMS))
     assert 0 < result.regret_bound < np.inf
-    assert result.verdict.startswith(f'No answer: the items ran out. "{result.leader}"')
-    assert ("the best on items like these is" in result.verdict) == (items is list)
+    assert result.verdict.startswith(f"{N_ARMS} OF {N_ARMS} MAY BE THE BEST: {result.leader} leads ")
+    assert ("After all 16 items" if items is list else "No items left") in result.verdict
+    said = " ".join(result.explain().split())
+    assert f'No answer: the items ran out. "{result.leader}"' in said
+    assert ("the best on items like these is" in said) == (items is list)
 
 
 def test_arms_that_tie_over_the_pool_stay_candidates() -> None:
     rows = np.array([[0.25, 0.5, 0.0], [0.75, 0.25, 0.0], [0.5, 0.75, 0.25], [0.0, 0.0, 0.5]])
-    result = run(reads(rows), range(3), range(4), bounds=(0, 1))
+    result = run(reads(rows), range(3), range(4), bounds=(0, 1), target="items")
     assert (result.reason, result.candidates, result.best) == ("all items used", (0, 1), 0)
     assert [(out.arm, out.round) for out in result.eliminations] == [(2, 4)]
     sample = run(reads(rows), range(3), range(4))
@@ -338,14 +373,16 @@ def test_arms_that_cannot_be_hashed_may_be_beaten_by_combinations() -> None:
     arms = [{"lift": 0.0}, {"lift": 0.9}]
     algorithm = ConvexBAI(comparison=ConvexBernstein())
     result = run(lambda arm, seed: arm["lift"] + seed / 2**36, arms, algorithm=algorithm)
-    assert str(result).startswith("{'lift': 0.9} is the best")
+    assert str(result).startswith("BEST: {'lift': 0.9} ")
 
 
 def test_lower_is_better_is_the_race_of_the_opposite_scores() -> None:
     for bounds, mirror in ((None, 0.0), ((-1.0, 3.0), 2.0)):
         rows = 4 * bounded_rows(6) - 1
-        lower = told(run(reads(rows), items=range(400), bounds=bounds, lower_is_better=True, rounds_in_flight=2))
-        opposite = told(run(reads(mirror - rows), items=range(400), bounds=bounds, rounds_in_flight=2))
+        options: dict[str, Any] = {"items": range(400), "bounds": bounds, "rounds_in_flight": 2}
+        options |= {} if bounds is None else {"target": "items"}
+        lower = told(run(reads(rows), lower_is_better=True, **options))
+        opposite = told(run(reads(mirror - rows), **options))
         for part in ("leader", "best", "candidates", "reason", "n_evaluations", "n_rounds", "eliminations", "counts"):
             assert lower[part] == opposite[part]
         assert lower["leader"] == np.argmin(rows.mean(axis=0))

@@ -57,7 +57,8 @@ def test_items_like_these_by_hand(seed: int, lower_is_better: bool) -> None:
     """With two arms there is nobody whose leaving could stop other bets: the slow version is exact."""
     rows = coins(seed, 120, [0.7, 0.5], 0.3)
     comparison = Betting(reserve=0.0)
-    result = bestarm.race_table(rows, bounds=(0, 1), comparison=comparison, lower_is_better=lower_is_better, seed=seed)
+    options: dict[str, Any] = {"comparison": comparison, "lower_is_better": lower_is_better, "seed": seed}
+    result = bestarm.race_table(rows, bounds=(0, 1), target="items", live=True, **options)
     beyond = result.for_population
     assert beyond is not None
     assert {int(arm) for arm in beyond.candidates} == slow_candidates(result)
@@ -66,8 +67,8 @@ def test_items_like_these_by_hand(seed: int, lower_is_better: bool) -> None:
 def test_the_statement_about_items_like_these_is_that_of_a_race_for_them_as_far_as_it_went() -> None:
     """Until the first arm leaves the two games have seen the same."""
     rows = bounded_rows(3)
-    for_items = bestarm.race_table(rows, bounds=(0, 1), seed=1)
-    for_law = bestarm.race_table(rows, bounds=(0, 1), seed=1, target="population")
+    for_items = bestarm.race_table(rows, bounds=(0, 1), seed=1, target="items", live=True)
+    for_law = bestarm.race_table(rows, bounds=(0, 1), seed=1, live=True)
     assert for_items.target == "items"
     assert for_law.target == "population"
     assert for_items.for_population is not None
@@ -77,31 +78,34 @@ def test_the_statement_about_items_like_these_is_that_of_a_race_for_them_as_far_
 
 
 def test_a_race_for_the_population_has_one_statement() -> None:
-    result = bestarm.race_table(bounded_rows(3), bounds=(0, 1), target="population")
+    result = bestarm.race_table(bounded_rows(3), bounds=(0, 1), live=True)
     assert result.for_population == ForPopulation(result.candidates, result.regret_bound)
     assert result.guarantee.pool is None
     assert result.best is not None
-    assert f"{result.best} is the best on items like these with probability at least 0.95." in result.verdict
-    assert "these 400 items" not in result.verdict
+    assert result.verdict.startswith(f"BEST: {result.best}   (95% confidence, items like these)\n")
+    assert f"{result.best} is the best on items like these with probability at least 0.95." in result.explain()
+    assert "these 400 items" not in result.explain()
 
 
 def test_both_sentences_are_said() -> None:
     rows = coins(0, 164, [0.6, 0.6, 0.5, 0.2])
-    result = bestarm.race_table(rows, bounds=(0, 1))
+    result = bestarm.race_table(rows, bounds=(0, 1), target="items", live=True)
     beyond = result.for_population
     assert beyond is not None
     assert not beyond.decided
     assert 0 < beyond.regret_bound < 1
-    assert "164 items as scored here" in result.verdict
+    assert result.verdict.startswith(f"BEST: {result.best}   (95% confidence, these 164 items)\n")
+    said = " ".join(result.explain().split())
+    assert "164 items as scored here" in said
     found = re.search(
         f"On items like these the race is not decided: {len(beyond.candidates)} of 4 arms may be the best, none better "
         rf"than {result.leader} by more than (0\.\d+), with probability at least 0.95. Arms that left were not tested "
         "further for this: with the population as target, a race goes on until it is decided or the items run out.",
-        result.verdict,
+        said,
     )
     assert found is not None
-    assert beyond.regret_bound <= float(found[1]) < 1.01 * beyond.regret_bound  # a bound is rounded up
-    assert "for items like these, also that these are a random sample of them" in result.verdict
+    assert beyond.regret_bound <= float(found[1]) < 1.1 * beyond.regret_bound  # a bound is rounded up
+    assert "for items like these, also that these are a random sample of them" in said
     plain = json.loads(result.to_json())
     assert plain["target"] == "items"
     assert plain["for_population"] == {
@@ -114,22 +118,28 @@ def test_both_sentences_are_said() -> None:
 
 def test_a_clear_case_is_decided_for_both() -> None:
     """Of a long list so little is seen that the two tests are nearly the same."""
-    result = bestarm.race_table(coins(0, 20_000, [0.9, 0.3]), bounds=(0, 1))
+    result = bestarm.race_table(coins(0, 20_000, [0.9, 0.3]), bounds=(0, 1), target="items", live=True)
     assert result.for_population == ForPopulation(("0",), 0.0)
-    assert "On items like these it is the best too, with probability at least 0.95." in result.verdict
+    assert "On items like these it is the best too, with probability at least 0.95." in result.explain()
 
 
 def test_the_range_of_a_table_is_an_assumption_for_other_items() -> None:
     rows = bounded_rows(2) * 3.0 - 1.0
-    own = bestarm.race_table(rows)
+    options: dict[str, Any] = {"target": "items", "live": True}
+    own = bestarm.race_table(rows, **options)
     assert own.settings.own_range
     low, high = own.bounds or (0, 0)
-    assert f"On items like these (if their scores stay within [{low:g}, {high:g}])" in own.verdict
-    assert f"(a live race must know the bounds, here [{low:g}, {high:g}])" in " ".join(str(own).split())
-    given = bestarm.race_table(rows, bounds=(low, high))
+    said = " ".join(own.explain().split())
+    assert f"On items like these (if their scores stay within [{low:g}, {high:g}])" in said
+    assert f"(a live race must know the bounds, here [{low:g}, {high:g}])" in said
+    given = bestarm.race_table(rows, bounds=(low, high), **options)
     assert not given.settings.own_range
-    assert "if their scores stay" not in given.verdict
+    assert "if their scores stay" not in given.explain()
     assert told(own) == told(given)
+    for_law = bestarm.race_table(rows)
+    assert f"Holds if other scores stay in [{low:g}, {high:g}] and these items" in str(for_law)
+    assert "if scores stay within" not in bestarm.race_table(rows, bounds=(low, high)).explain()
+    assert f", if scores stay within [{low:g}, {high:g}]." in for_law.explain()
 
 
 @pytest.mark.parametrize("in_flight", [1, 3])
@@ -142,6 +152,7 @@ def test_items_like_these_after_a_live_race_a_disqualification_and_a_store(tmp_p
         return float(rows[item, arm])
 
     options: dict[str, Any] = {"bounds": (0, 1), "on_error": "disqualify", "rounds_in_flight": in_flight}
+    options |= {"target": "items"}
     result = run(evaluate, items=range(400), store=tmp_path / "race.sqlite", **options)
     beyond = result.for_population
     assert beyond is not None
@@ -154,7 +165,7 @@ def test_items_like_these_after_a_live_race_a_disqualification_and_a_store(tmp_p
 
 
 def test_portfolios_say_something_about_items_like_these() -> None:
-    result = bestarm.race_table(bounded_rows(4), bounds=(0, 1), comparison=Portfolio())
+    result = bestarm.race_table(bounded_rows(4), bounds=(0, 1), comparison=Portfolio(), target="items", live=True)
     assert isinstance(result.settings.algorithm, ConvexBAI)
     assert result.for_population is not None
     assert set(result.candidates) <= set(result.for_population.candidates)
@@ -164,7 +175,7 @@ def down_from(
     number: int, arms: set[str], level: dict[str, float], luck: np.random.Generator | None = None, **options: Any
 ) -> RaceResult[Any]:
     """A race in which some arms fail from a round on; the others score their level, or with some luck 1 that often."""
-    usual: dict[str, Any] = {"items": range(400), "bounds": (0, 1), "on_error": "disqualify"}
+    usual: dict[str, Any] = {"items": range(400), "bounds": (0, 1), "on_error": "disqualify", "target": "items"}
     race = Race(level, **usual | options)
     while not race.finished:
         for todo in race.ask():
@@ -182,14 +193,14 @@ def test_a_score_that_is_not_there_is_no_score() -> None:
     assert result.for_population is not None
     assert result.for_population.candidates == ("A", "B")
     assert result.for_population.disqualified == ("C",)
-    assert "or the best of all is C, which could not be evaluated" in result.verdict
+    assert "or the best of all is C, which could not be evaluated" in result.explain()
 
 
 def test_a_failure_that_ends_the_race_counts_for_items_like_these_too() -> None:
     result = down_from(6, {"A"}, {"A": 0.6, "B": 0.5}, np.random.default_rng(0))
     assert (result.best, result.n_rounds) == ("B", 5)
     assert result.for_population == ForPopulation(("B",), 0.0, ("A",))
-    assert "it is the best of those that could be evaluated too, or the best of all is A" in result.verdict
+    assert "it is the best of those that could be evaluated too, or the best of all is A" in result.explain()
 
 
 def test_items_like_these_where_all_that_are_left_fail() -> None:
@@ -203,27 +214,27 @@ def test_items_like_these_where_all_that_are_left_fail() -> None:
     assert beyond.candidates == ()
     assert np.isnan(beyond.regret_bound)
     assert set(beyond.disqualified) == {"F", "B"}
-    assert "On groups of items like these nothing is known" in result.verdict
+    assert "On groups of items like these nothing is known" in result.explain()
 
 
 def test_the_regret_bound_for_items_like_these_is_about_the_leader_of_the_race() -> None:
     """Small groups say B, one large group in four says A: by items A is ahead, by groups B."""
     rows = np.array([[0.2, 0.8]] * 300 + [[0.8, 0.2]] * (100 * 30))
     labels = [*range(300), *np.repeat(np.arange(300, 400), 30).tolist()]
-    result = bestarm.race_table(rows, arms=["A", "B"], groups=labels, bounds=(0, 1))
+    options: dict[str, Any] = {"arms": ["A", "B"], "groups": labels, "bounds": (0, 1), "live": True}
+    result = bestarm.race_table(rows, target="items", **options)
     beyond = result.for_population
     assert beyond is not None
     assert result.best == "A"
     assert beyond.candidates == ("B",)
     assert beyond.regret_bound > 0.3
-    for_law = bestarm.race_table(rows, arms=["A", "B"], groups=labels, bounds=(0, 1), target="population")
-    assert for_law.best == "B"
+    assert bestarm.race_table(rows, **options).best == "B"
 
 
 def test_a_lead_in_wins_is_not_cut_to_the_bounds() -> None:
     rng = np.random.default_rng(3)
     rows = np.where(rng.random((200, 1)) < 0.65, [[0.0, 0.1]], [[0.1, 0.0]])
-    result = bestarm.race_table(rows, bounds=(0, 0.1), criterion="wins", max_evaluations=12)
+    result = bestarm.race_table(rows, bounds=(0, 0.1), criterion="wins", max_evaluations=12, target="items")
     assert result.for_population is not None
     assert result.regret_bound > 0.3
     assert result.for_population.regret_bound > 0.3
@@ -236,7 +247,7 @@ def test_the_best_of_the_law_stays(target: Any) -> None:
     delta, games, lost, lost_on_items = 0.2, 400, 0, 0
     for seed in range(games):
         rows = coins(seed, 60, [0.6, 0.6, 0.6, 0.4], 0.3)
-        result = bestarm.race_table(rows, bounds=(0, 1), delta=delta, target=target, seed=seed)
+        result = bestarm.race_table(rows, bounds=(0, 1), delta=delta, target=target, seed=seed, live=True)
         assert result.for_population is not None
         lost += "0" not in result.for_population.candidates
         lost_on_items += "0" not in result.candidates
@@ -248,10 +259,14 @@ def test_the_best_of_the_law_stays(target: Any) -> None:
 # --- which target -----------------------------------------------------------------------------------------------------
 
 
-def test_the_target_follows_from_bounds_and_items() -> None:
+def test_the_target_is_the_population_unless_a_list_is_all_there_is() -> None:
     rows = gaussian_rows(1)
     assert run(reads(rows), items=range(400), max_evaluations=50).target == "population"
-    assert run(reads(bounded_rows(1)), items=range(400), bounds=(0, 1), max_evaluations=50).target == "items"
+    bounded: dict[str, Any] = {"items": range(400), "bounds": (0, 1), "max_evaluations": 50}
+    assert run(reads(bounded_rows(1)), **bounded).target == "population"
+    assert run(reads(bounded_rows(1)), **bounded, target="items").target == "items"
+    assert run(reads(bounded_rows(1)), **bounded, replace=True).target == "items"
+    assert run(reads(bounded_rows(1)), **bounded, comparison=Betting(pool=400)).target == "items"
     assert run(reads(bounded_rows(1)), items=iter(range(400)), bounds=(0, 1)).target == "population"
 
 
@@ -311,12 +326,14 @@ def test_budget_and_items_may_end_together(budget: int) -> None:
 def test_the_command_line_says_undecided(cli: Cli, tmp_path: Any) -> None:
     path = tmp_path / "scores.csv"
     np.savetxt(path, np.clip(0.5 + 0.1 * close(0), 0, 1), delimiter=",", header="a,b,c", comments="")
-    assert cli("table", path).exit_code == 0
-    ran = cli("table", path, "--target", "population")
+    assert cli("table", path, "--live", "--target", "items").exit_code == 0
+    ran = cli("table", path, "--live")
     assert ran.exit_code == 3
-    assert "No answer: the items ran out." in ran.stdout
+    assert "UNDECIDED: " in ran.stdout
+    assert "After all 40 items " in ran.stdout
+    assert "No answer: the items ran out." in cli("table", path, "--live", "--explain").stdout
     np.savetxt(path, coins(0, 400, [0.7, 0.5, 0.2]), delimiter=",", header="a,b,c", comments="")
-    shown = cli("table", path)
+    shown = cli("table", path, "--live", "--target", "items", "--explain")
     assert "goes on until it is decided" in " ".join(shown.stdout.split())
 
 
@@ -344,9 +361,11 @@ def test_items_are_drawn_again_with_replacement(tmp_path: Any) -> None:
     assert result.n_rounds > 20
     assert set(seen) == set(range(20))
     assert result.for_population is None
-    assert result.verdict.startswith("2 has the best expected score on these 20 items with probability at least 0.95.")
-    assert "like these" not in result.verdict
-    assert "as scored here" not in result.verdict
+    assert result.verdict.startswith("BEST: 2   (95% confidence, these 20 items)\n")
+    said = " ".join(result.explain().split())
+    assert "2 has the best expected score on these 20 items with probability at least 0.95." in said
+    assert "like these" not in said
+    assert "as scored here" not in said
     loaded = bestarm.load_result(tmp_path / "race.sqlite")
     assert loaded.verdict == result.verdict
     assert json.loads(result.to_json())["for_population"] is None

@@ -34,12 +34,12 @@ def test_outliers_do_not_decide() -> None:
     assert rows.mean(axis=0).argmax() == 1
     options: dict[str, Any] = {"lower_is_better": True, "criterion": "wins"}
     result = run(lambda arm, item: float(rows[item, arm]), range(3), range(400), **options)
-    assert (result.best, result.target, result.guarantee.criterion) == (1, "items", "wins")
+    assert (result.best, result.target, result.guarantee.criterion) == (1, "population", "wins")
     assert isinstance(result.settings.algorithm, PairwiseBAI)
-    assert result.settings.algorithm.comparison == Wins(pool=400)
+    assert result.settings.algorithm.comparison == Wins()
     assert result.shapes == ()
     assert result.warnings == ()
-    table = bestarm.race_table(rows, **options)
+    table = bestarm.race_table(rows, live=True, **options)
     assert (table.best, table.n_evaluations, table.bounds) == ("1", result.n_evaluations, None)
     assert not table.settings.own_range
     seen = rows[[int(item) for item in result.items]]
@@ -51,31 +51,38 @@ def test_outliers_do_not_decide() -> None:
 
 
 def test_what_is_said_of_wins() -> None:
-    result = bestarm.race_table(times(), arms=["a", "b", "c"], lower_is_better=True, criterion="wins")
-    assert result.verdict.startswith(
+    options: dict[str, Any] = {"arms": ["a", "b", "c"], "lower_is_better": True, "criterion": "wins", "live": True}
+    result = bestarm.race_table(times(), target="items", **options)
+    assert result.verdict.startswith("BEST: b   (95% confidence, these 400 items, by wins)\na loses to it on ")
+    said = " ".join(result.explain().split())
+    assert (
         "b is better than every other arm more often than worse on these 400 items as scored here with probability at "
         "least 0.95, if any arm beats all others. On items like these "
-    )
-    assert "This assumes that the items come in random order" in result.verdict
-    assert "behind (won - lost)" in str(result)
+    ) in said
+    assert "This assumes that the items come in random order" in said
+    assert "Holds if one arm beats all others and items come in random order." in str(result)
+    assert "lost − won" in str(result)
+    for_law = bestarm.race_table(times(), **options)
+    assert for_law.verdict.startswith("BEST: b   (95% confidence, items like these, by wins)\n")
+    assert "Holds if one arm beats all others and these items are a random sample." in str(for_law)
     plain = json.loads(result.to_json())
     assert plain["settings"]["algorithm"]["comparison"]["type"] == "Wins"
-    short = bestarm.race_table(times(), lower_is_better=True, criterion="wins", max_evaluations=9)
-    of_items = r"([\d.]+)% of the items \(won minus lost\)"
-    found = re.search(f'it beats "{short.leader}" by at most {of_items}, if any arm beats all others.', short.verdict)
+    short = bestarm.race_table(times(), max_evaluations=60, delta=1e-6, **options)
+    found = re.search(f'it beats "{short.leader}" by at most ([\\d.]+)%, if any arm beats all others.', short.explain())
     assert found is not None
-    assert 100 * short.regret_bound <= float(found[1]) < 101 * short.regret_bound  # a bound is rounded up
+    assert 100 * short.regret_bound <= float(found[1]) < 110 * short.regret_bound  # a bound is rounded up
+    assert "Leads are shares of items, won minus lost." in short.explain()
 
 
 def test_the_page_of_a_race_by_wins(tmp_path: Path) -> None:
-    result = bestarm.race_table(times(), lower_is_better=True, criterion="wins")
+    result = bestarm.race_table(times(), lower_is_better=True, criterion="wins", target="items", live=True)
     result.to_html(tmp_path / "race.html")
     page = (tmp_path / "race.html").read_text(encoding="utf-8")
     for said in (
         "however much: nothing is assumed about the scores",
         "both statements together hold with probability at least 0.9",
-        "(share of items won minus lost)",
-        "the share of them that it lost, minus the share that it won",
+        "Leads are shares of items, won minus lost.",
+        "lost − won",
     ):
         assert said in page
 
@@ -84,7 +91,7 @@ def test_a_tolerance_is_a_share_of_items() -> None:
     rows = times()
     result = bestarm.race_table(rows, lower_is_better=True, criterion="wins", epsilon=0.9)
     assert result.reason is Reason.WITHIN_EPSILON
-    assert "or loses to it by at most 90% of the items (won minus lost)" in result.verdict
+    assert "or loses to it by at most 90% with probability at least 0.95" in result.explain()
     for name in ("epsilon", "indifference_zone"):
         more: Any = {name: 1.0}
         with pytest.raises(ValueError, match=f"{name} is a share of items, won minus lost, with criterion='wins'"):
@@ -92,30 +99,34 @@ def test_a_tolerance_is_a_share_of_items() -> None:
 
 
 def test_circles_are_warned_of() -> None:
-    result = run(circle, list("abc"), range(30), criterion="wins")
+    result = run(circle, list("abc"), range(30), criterion="wins", target="items")
     out = [record.arm for record in result.records if record.status == "out" and record.behind < 0]
     assert out == ["c"]
     assert (
         f"Warning: c is out, but ahead of {result.best} on the items that they share: perhaps no arm beats all others."
-        in result.verdict
+        in " ".join(str(result).split())
     )
-    tied = run(lambda arm, item: 1.0, list("abc"), range(6), criterion="wins")
+    tied = run(lambda arm, item: 1.0, list("abc"), range(6), criterion="wins", target="items")
     assert tied.reason is Reason.ALL_ITEMS_USED
-    assert tied.verdict.startswith(
+    assert tied.verdict.startswith("NO WINNER: a, b and c   (95% confidence, these 6 items, by wins)\n")
+    said = (
         "No arm is better than every other more often than worse over all 6 items as scored here: a, b and c are left."
     )
-    assert "Warning" not in tied.verdict
+    assert said in tied.explain()
+    assert "Warning" not in str(tied)
 
 
 def test_groups_are_won_or_lost_as_a_whole() -> None:
     rows = np.zeros((300, 2))
     rows[:, 0] = [5, -1, -1] * 100  # better on the mean of each group, worse on two items of three
-    result = bestarm.race_table(rows, arms=["a", "b"], groups=[k // 3 for k in range(300)], criterion="wins")
+    by_three: dict[str, Any] = {"groups": [k // 3 for k in range(300)], "criterion": "wins"}
+    result = bestarm.race_table(rows, arms=["a", "b"], target="items", **by_three)
     assert result.best == "a"
-    assert "on these 100 groups of items as scored here" in result.verdict
+    assert "on these 100 groups of items as scored here" in result.explain()
+    assert bestarm.race_table(rows, arms=["a", "b"], **by_three).best == "a"
     assert bestarm.race_table(rows, arms=["a", "b"], criterion="wins").best == "b"
     labels = [0] * 100 + [1 + k // 2 for k in range(200)]  # of several sizes: no group weighs more
-    unequal = bestarm.race_table(rows, groups=labels, criterion="wins", epsilon=0.2)
+    unequal = bestarm.race_table(rows, groups=labels, criterion="wins", epsilon=0.2, target="items", live=True)
     assert unequal.unit == 1.0
     assert unequal.guarantee.epsilon == 0.2
     means = np.nanmean(unequal.scores, axis=0)
@@ -127,7 +138,7 @@ def test_groups_are_won_or_lost_as_a_whole() -> None:
     [
         ({"criterion": "best"}, "criterion must be one of 'mean', 'wins', got 'best'"),
         ({"criterion": "wins", "comparison": StudentMixture()}, r"criterion 'wins' does not fit StudentMixture\(\)"),
-        ({"criterion": "mean", "comparison": Wins()}, r"criterion 'mean' does not fit Wins\(pool=9\)"),
+        ({"criterion": "mean", "comparison": Wins()}, r"criterion 'mean' does not fit Wins\(\)"),
         ({"criterion": "wins", "min_rounds": 5}, "min_rounds is a setting of StudentMixture, got 5 with criterion="),
         ({"criterion": "wins", "algorithm": PairwiseBAI(comparison=Betting(pool=9))}, "criterion 'wins' does not fit"),
     ],

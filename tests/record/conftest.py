@@ -18,7 +18,7 @@ def store(tmp_path: Path) -> RaceFile:
     """A race of 17 rounds, finished, alone in its folder."""
     folder = tmp_path / "races"
     folder.mkdir()
-    assert run(store=folder / "race.sqlite").n_rounds == 17
+    assert run(store=folder / "race.sqlite", target="items").n_rounds == 17
     assert [path.name for path in folder.iterdir()] == ["race.sqlite"]
     return RaceFile(folder / "race.sqlite")
 
@@ -37,7 +37,7 @@ def killed(open_folder: Path) -> RaceFile:
     """A race of five rounds whose process was killed in its second run: three of them are only in the log."""
     whole = open_folder / "whole" / "race.sqlite"
     whole.parent.mkdir()
-    options: dict[str, Any] = {"items": range(500), "bounds": (0, 1)}
+    options: dict[str, Any] = {"items": range(500), "bounds": (0, 1), "target": "items"}
     with Race(tuple(LEVEL), store=whole, **options) as contest:
         tell_rounds(contest, 2)
     with Race(tuple(LEVEL), store=whole, **options) as contest:

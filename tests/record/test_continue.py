@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ import bestarm
 from attacks.kills import killed
 from bestarm import Race, StoreError, load_result, race
 from bestarm.algorithms import LUCB, ConvexBAI, KimNelson, PairwiseBAI, Reason
-from bestarm.comparisons import Portfolio
+from bestarm.comparisons import Betting, Portfolio
 from killing import ARMS, outcome, quick, score, share, stored_scores
 from race_files import RaceFile, tell_rounds
 
@@ -291,12 +292,14 @@ def outcome_of(arm: str, item: int) -> float | Exception:
 
 
 # A pool with bounds, a stream without: what is changed, and what the refusal names.
-POOL: dict[str, Any] = {"arms": ALL, "items": list(range(40)), "bounds": (0, 1)}
+SAMPLE: dict[str, Any] = {"arms": ALL, "items": list(range(40)), "bounds": (0, 1)}
+POOL: dict[str, Any] = SAMPLE | {"target": "items"}
+GROUPS: dict[str, Any] = POOL | {"groups": [k % 9 for k in range(40)], "epsilon": 0.02}
 STREAM: dict[str, Any] = {"arms": ALL, "items": range(40)}
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
     (POOL, {"delta": 0.1}, ("delta", "0.05", "0.1")),
     (POOL, {"bounds": (0, 2)}, ("bounds", "[0.0, 1.0]", "[0.0, 2.0]")),
-    (POOL, {"bounds": None}, ("bounds", "[0.0, 1.0]", "None")),
+    (SAMPLE, {"bounds": None}, ("bounds", "[0.0, 1.0]", "None")),
     (POOL, {"epsilon": 0.01}, ("epsilon", "0.0", "0.01")),
     (POOL, {"indifference_zone": 0.1}, ("indifference_zone", "0.0", "0.1")),
     (POOL, {"seed": 1}, ("seed", "0", "1")),
@@ -306,11 +309,15 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
     (POOL, {"items": [*range(39), 40]}, ("items",)),
     (POOL, {"items": list(range(40))[::-1]}, ("items",)),
     (POOL, {"items": range(41)}, ("n_items", "40", "41")),
-    (POOL, {"items": None}, ("n_items", "40", "None")),
-    (POOL, {"replace": True}, ("replace", "False", "True")),
+    (SAMPLE, {"items": None}, ("n_items", "40", "None")),
+    (SAMPLE, {"replace": True}, ("replace", "False", "True")),
     (POOL, {"groups": [k // 2 for k in range(40)]}, ("groups", "not given", "given")),
     (POOL, {"criterion": "wins"}, ("criterion", "'mean'", "'wins'")),
     (POOL, {"target": "population"}, ("target", "'items'", "'population'")),
+    (GROUPS, {"target": "population"}, ("target", "'items'", "'population'")),  # not epsilon, in other units
+    (GROUPS | {"target": None}, {"target": "items"}, ("target", "'population'", "'items'")),
+    (SAMPLE, {"target": "items"}, ("target", "'population'", "'items'")),
+    (SAMPLE | {"criterion": "wins"}, {"target": "items"}, ("target", "'population'", "'items'")),
     (POOL, {"arms": ALL[::-1]}, ("arms", "bad, fair, good, best", "best, good, fair, bad")),
     (POOL, {"arms": ALL[:3]}, ("arms", "bad, fair, good, best", "bad, fair, good")),
     (STREAM, {"min_rounds": 12}, ("min_rounds", "10", "12")),
@@ -396,3 +403,81 @@ def test_the_result_of_a_file_is_that_of_the_race(kind: str, after: int, tmp_pat
     same(load_result(store), result)
     same(load_result(str(store)), result)
     assert store.read_bytes() == content
+
+
+# --- the target with which a race was begun ---------------------------------------------------------------------------
+
+TARGETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "wins": {"criterion": "wins"},
+    "groups": {"groups": [k % 9 for k in range(40)]},
+    "groups and epsilon": {"groups": [k % 9 for k in range(40)], "epsilon": 0.02},
+    "groups and a zone": {"groups": [k % 9 for k in range(40)], "indifference_zone": 0.02},
+    "a comparison": {"comparison": Betting()},
+    "combinations": {"comparison": Portfolio(), "epsilon": 0.02},
+}
+
+
+@pytest.mark.parametrize("begun", ["items", "population"])
+@pytest.mark.parametrize("case", TARGETS)
+def test_a_call_without_a_target_goes_on_with_the_one_that_the_race_was_begun_with(
+    case: str, begun: Any, tmp_path: Path
+) -> None:
+    """By default it was the items in earlier versions, whose calls are still in people's programs."""
+    store, call = tmp_path / "race.sqlite", SAMPLE | TARGETS[case] | {"progress": False}
+    whole = race(share, target=begun, **call)
+    part = race(share, store=store, target=begun, max_evaluations=60, **call)
+    assert (part.reason, part.target) == ("budget", begun)
+    rest = race(share, store=store, **call)
+    assert rest.target == begun
+    same(rest, whole)
+    same(race(share, store=store, target=begun, **call), whole)  # finished; given, it is the same
+
+
+@pytest.mark.parametrize("name", ["pool_budget", "lower_with_epsilon"])
+def test_a_file_of_an_earlier_version_is_about_its_items(name: str, tmp_path: Path) -> None:
+    store = tmp_path / "race.sqlite"
+    shutil.copyfile(Path(__file__).parents[1] / "data" / "frozen" / f"{name}.sqlite", store)
+    before = load_result(store)
+    assert before.target == "items"
+    options: dict[str, Any] = {"bounds": (0, 1), "seed": before.settings.seed, "items": range(300)}
+    options |= {"lower_is_better": before.settings.lower_is_better, "epsilon": before.guarantee.epsilon or None}
+    with Race(before.arms, store=store, **options) as contest:
+        assert contest.result().target == "items"
+    with pytest.raises(StoreError, match="target was 'items' when the race began and is 'population' now"):
+        Race(before.arms, store=store, target="population", **options)
+
+
+# --- the unit of the scores -------------------------------------------------------------------------------------------
+
+
+def test_the_unit_is_stored_and_may_change(tmp_path: Path) -> None:
+    store, call = tmp_path / "race.sqlite", SAMPLE | {"store": tmp_path / "race.sqlite", "progress": False}
+    for given, shown in [("points", "points"), (None, "points"), ("%", "%"), (None, "%")]:
+        result = race(share, max_evaluations=40, unit=given, **call)
+        loaded = load_result(store)
+        assert (result.settings.unit, loaded.settings.unit) == (shown, shown)
+        assert f"mean, {shown}" in str(loaded)
+        assert str(loaded) == str(result)
+    rest = race(share, unit="points", **call)
+    plain = race(share, unit="points", **SAMPLE, progress=False)
+    same(rest, plain)
+
+
+def test_a_file_without_a_unit_gets_that_of_the_call(tmp_path: Path) -> None:
+    call = SAMPLE | {"store": tmp_path / "race.sqlite", "progress": False, "max_evaluations": 40}
+    race(share, **call)
+    RaceFile(tmp_path / "race.sqlite").execute("DELETE FROM settings WHERE name = 'unit'")
+    assert load_result(tmp_path / "race.sqlite").settings.unit is None
+    assert race(share, unit="s", **call).settings.unit == "s"
+    assert load_result(tmp_path / "race.sqlite").settings.unit == "s"
+
+
+@pytest.mark.parametrize("unit", ["\x1b[31m", "a\nb", "seconds of wall time", "\u202es"])
+def test_units_that_would_spoil_a_screen_are_refused(unit: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^unit must be at most 16 visible characters, such as 's', got"):
+        Race(ALL, unit=unit)
+    Race(ALL, store=tmp_path / "race.sqlite").close()
+    RaceFile(tmp_path / "race.sqlite").put("unit", json.dumps(unit))
+    with pytest.raises(StoreError, match="unit must be at most 16 visible characters"):
+        load_result(tmp_path / "race.sqlite")

@@ -107,7 +107,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def told(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
-    """What a result says, as plain values."""
+    """What a result says, as plain values: means and counts without the rounds in flight when an arm left."""
+    counts = result.game.counts.tolist()
+    by_arm = [result.by_arm.of(arm)[1][:n] for arm, n in enumerate(counts)]
     return {
         "best": result.leader,
         "candidates": list(result.candidates),
@@ -116,8 +118,8 @@ def told(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
         "n_rounds": result.n_rounds,
         "eliminations": [[out.arm, out.round, out.by, out.margin] for out in result.eliminations],
         "disqualified": [[out.arm, out.round, out.failure, list(out.had_eliminated)] for out in result.disqualified],
-        "means": result.means.tolist(),
-        "counts": result.counts.tolist(),
+        "means": [float(scores.mean()) for scores in by_arm],
+        "counts": counts,
         "regret_bound": None if math.isnan(result.regret_bound) else result.regret_bound,
     }
 

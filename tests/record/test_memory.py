@@ -91,7 +91,7 @@ def test_a_file_is_played_once_to_be_shown(options: Any, tmp_path: Path, monkeyp
             for todo in race.ask():
                 race.tell(todo, {arm: row[arm] for arm in todo.arms})
     again = load_result(tmp_path / "race.sqlite")
-    del vars(again)["_game"]
+    del vars(again)["game"]
     known = again.regret_bound, again.lead("3", "4"), again.lead("0", "4")  # from the record
     monkeypatch.delattr("bestarm.result.result.replay")
     shown = load_result(tmp_path / "race.sqlite")

@@ -194,7 +194,7 @@ def test_other_kinds_of_rules_can_be_asked_too() -> None:
 
 def test_a_record_in_which_arms_come_back_is_refused() -> None:
     scores = np.clip(np.random.default_rng(0).normal([0.2, 0.4, 0.6], 0.2, (60, 3)), 0, 1)
-    result = bestarm.race_table(scores, algorithm=TopTwo(0.01, 0.04))
+    result = bestarm.race_table(scores, algorithm=TopTwo(0.01, 0.04), live=True)
     with pytest.raises(ValueError, match="arms came back in round"):
         given(result, PairwiseBAI(0.1, comparison=Betting()))
 

@@ -47,8 +47,9 @@ def test_a_race_from_before_bets_could_sleep_goes_on_without_them(given: dict[st
 
 def test_a_race_with_bets_that_sleep_keeps_them(tmp_path: Path) -> None:
     for budget in (30, 60, 5000):
-        result = run(store=tmp_path / "race.sqlite", max_evaluations=budget, comparison=Betting())
-    assert result.to_json() == run(max_evaluations=5000, comparison=Betting()).to_json()
+        options: dict[str, Any] = {"max_evaluations": budget, "comparison": Betting(), "target": "items"}
+        result = run(store=tmp_path / "race.sqlite", **options)
+    assert result.to_json() == run(**options).to_json()
     assert bestarm.load_result(tmp_path / "race.sqlite").settings == result.settings
     assert result.settings.algorithm.comparison == Betting(pool=result.settings.n_items)
 

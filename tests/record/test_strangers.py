@@ -269,7 +269,7 @@ def test_the_work_against_combinations_is_that_of_the_looks(growth: float) -> No
 def test_very_many_arms_are_shown_where_nothing_is_kept_for_pairs(tmp_path: Path) -> None:
     store, arms = tmp_path / "race.sqlite", range(3_000)
     begun = run(lambda arm, item: arm / 3_000, arms=arms, store=store, max_evaluations=3_000)
-    assert begun.settings.algorithm.comparison == LeaderBetting(pool=500)
+    assert begun.settings.algorithm.comparison == LeaderBetting()
     shown = load_result(store)
     assert (shown.leader, shown.n_rounds, len(shown.candidates)) == ("2999", 1, 3_000)
 

@@ -97,10 +97,11 @@ def test_eliminations_bounds_and_intervals_are_those_of_a_game_fed_by_hand(race:
     np.testing.assert_array_equal(result.intervals.high, intervals_of(game).high)
 
 
-def test_scores_of_rounds_in_flight_are_kept_and_not_counted(race: Race) -> None:
+def test_scores_of_rounds_in_flight_are_kept_and_count_where_they_are_shown(race: Race) -> None:
     result = race(rounds_in_flight=4)
     assert [(out.arm, out.round) for out in result.eliminations] == [("low", 9), ("mid", 14)]
-    assert result.counts.tolist() == [9, 14, 14]
+    assert result.counts.tolist() == [12, 14, 14]
+    assert result.game.counts.tolist() == [9, 14, 14]  # what the test has seen
     assert (~np.isnan(result.scores)).sum(axis=0).tolist() == [12, 14, 14]
     assert result.n_evaluations == 12 * 3 + 5 * 2  # rounds 15 to 17 were asked before round 14 was counted
 

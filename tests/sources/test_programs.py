@@ -161,7 +161,7 @@ def test_a_program_that_gives_no_score_says_why(case: str) -> None:
     words, message = FAILURES[case]
     given = {"bad": [*words, "{item}"], "good": python("print(1)", "{item}")}
     whole = re.escape(f"'bad' failed on 'an item': {message}")
-    with pytest.raises(EvaluationError, match=f"^{whole}$"):
+    with pytest.raises(EvaluationError, match=rf"^{whole} \(see retries and on_error\)$"):
         race_commands(given, items=iter(["an item"]), score="stdout", progress=False)
 
 

@@ -100,7 +100,9 @@ def clear_errors(quiet: bool = False) -> Iterator[None]:
         try:
             with ended_by_signals():
                 yield
-        except (bestarm.EvaluationError, BrokenExecutor) as error:
+        except bestarm.EvaluationError as error:
+            raise refuse(error.spelled(option_name), FAILED) from error
+        except BrokenExecutor as error:
             raise refuse(str(error), FAILED) from error
         except SystemExit as error:
             raise refuse(_exited(error), FAILED) from error

@@ -30,6 +30,8 @@ from bestarm.sources.programs import changed_measure
 from bestarm.text import first_ten_names, is_hashable, one_line, short, short_repr, with_noun
 from bestarm.values import equal_values, hash_of_values
 
+ON_FAILURE = ("retries", "on_error")  # what says how a race that evaluates goes on after a failure
+
 
 @dataclass(frozen=True, eq=False)
 class Round(Generic[Arm]):
@@ -147,7 +149,7 @@ class Race(Generic[Arm]):
             outcomes[arm] = value if plain else told_outcome(value, bounds, name, opened.item)
         for arm, outcome in outcomes.items():
             if isinstance(outcome, EvaluationError) and self._raises(outcome):
-                raise self._located(outcome, opened, arm)
+                raise self._located(outcome, opened, arm, ("on_error",))
         self.record_outcomes([(opened.number, arm, outcome) for arm, outcome in outcomes.items()])
 
     def record_outcomes(self, outcomes: Sequence[tuple[int, int, EvaluationOutcome]]) -> None:
@@ -165,7 +167,7 @@ class Race(Generic[Arm]):
             elif isinstance(outcome, ScoreWithNote):
                 rows.append((number, arm, outcome.score, outcome.note))
             elif self._raises(outcome):
-                first_failure = first_failure or self._located(outcome, state.find(number), arm)
+                first_failure = first_failure or self._located(outcome, state.find(number), arm, ON_FAILURE)
             elif state.settings.on_error == "worst":
                 failure = Failure(str(outcome), outcome.retried, "worst")
                 rows.append((number, arm, state.transform.worst, failure))
@@ -189,10 +191,13 @@ class Race(Generic[Arm]):
     def _raises(self, failure: EvaluationError) -> bool:
         return self.state.settings.on_error == "raise" or isinstance(failure, OutOfBoundsError)
 
-    def _located(self, failure: EvaluationError, opened: OpenRound, arm: int) -> EvaluationError:
-        """A failure to raise: it says of which arm and item it is, and after how many attempts."""
+    def _located(
+        self, failure: EvaluationError, opened: OpenRound, arm: int, remedies: tuple[str, ...]
+    ) -> EvaluationError:
+        """A failure to raise: it says of which arm and item it is, after how many attempts, and what can be done."""
         failure.arm, failure.item = self.arms[arm], opened.item
-        failure.args = (f"{failure} ({failure.retried + 1} attempts)",) if failure.retried else failure.args
+        if not isinstance(failure, OutOfBoundsError):  # nothing mends bounds that are wrong
+            failure.remedies = remedies
         return failure
 
     def _save(self, store: Store, rows: list[Row]) -> None:
@@ -296,7 +301,7 @@ class Race(Generic[Arm]):
             self._recover(store)
         except StoreError as error:
             raise StoreError(f"the race in {store} cannot be continued: {one_line(error)}") from error
-        store.update({"max_evaluations": now["max_evaluations"], "reason": self.reason})
+        store.update({name: now[name] for name in ("max_evaluations", "unit")} | {"reason": self.reason})
         self._save_eliminations(store)
 
     def _recover(self, store: Store) -> None:

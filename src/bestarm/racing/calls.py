@@ -151,7 +151,7 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     jointly : `evaluate` takes all arms of a round at once
     min_rounds : without bounds, no arm is dropped before this round; 10 unless given
     shuffle_arms : evaluate the arms of each round in a random order (by the seed), where the order may matter to scores
-    unit : of the scores, where they are shown; ``"s"`` shows 0.00419 as 4.19 ms
+    unit : of the scores, where they are shown, in at most 16 characters; ``"s"`` shows 0.00419 as 4.19 ms
 
     Ctrl-C ends a race with all scores kept and a result that says what is known so far. What was being evaluated is
     dropped, whatever came out of it, and evaluated again when the race is continued; a call that runs on an executor of

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -18,6 +18,9 @@ from bestarm.record.record import Failure, ScoreWithNote
 from bestarm.sources.items import item_text
 from bestarm.sources.programs import CommandError, TimedOutError
 from bestarm.text import is_hashable, label_text, quoted, safe_str, sanitize, short, short_repr, with_noun
+
+if TYPE_CHECKING:
+    import asyncio
 
 FIRST_PAUSE = 0.1  # seconds before the second attempt; doubled before each further one
 LONGEST_PAUSE = 30.0
@@ -111,16 +114,15 @@ class Evaluation:
         """Evaluate a call of a function that is awaited, with the same attempts."""
         import asyncio
 
+        task = asyncio.current_task()
         failed: list[list[EvaluationOutcome]] = []
         for attempt in range(self.retries + 1):
             try:
                 with evaluating():
                     value = await self.function(call.values if self.jointly else call.values[0], call.item)
-            except GeneratorExit:  # the loop is gone
-                raise
             except BaseException as error:
-                if (task := asyncio.current_task()) is not None and task.cancelling():
-                    raise  # by the race; a cancellation that comes out of the function is a failure of its own
+                if _was_closed(task) or (task is not None and task.cancelling()):
+                    raise  # by the race; what comes out of the function itself is a failure of its own
                 _hide_exit(error, call)
                 outcomes = self._failed(call, error)
             else:
@@ -155,6 +157,16 @@ class Evaluation:
         return [
             score_or_failure(part, self.bounds, name, call.item) for part, name in zip(values, call.names, strict=True)
         ]
+
+
+def _was_closed(task: "asyncio.Task[Any] | None") -> bool:
+    """Whether a coroutine is ended from outside of its task: its loop is gone, and there is nothing to go on with."""
+    import asyncio
+
+    try:
+        return asyncio.current_task() is not task
+    except RuntimeError:  # no loop runs here
+        return True
 
 
 def _hide_exit(error: BaseException, call: Call) -> None:

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import FrameType
 
@@ -126,4 +126,5 @@ def evaluating() -> Iterator[None]:
     try:
         yield
     finally:
-        _INSIDE.reset(token)
+        with suppress(ValueError):  # a coroutine that is closed where another context is, when its loop is gone
+            _INSIDE.reset(token)

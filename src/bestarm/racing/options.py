@@ -16,14 +16,13 @@ from bestarm.checks import (
     check_difference,
     check_flag,
     check_in_flight,
-    check_text,
     is_real,
 )
 from bestarm.comparisons import Comparison, LeaderBetting, StudentMixture, Wins
 from bestarm.comparisons.boundaries import MIN_ROUNDS
 from bestarm.comparisons.evidence import Criterion, check_adapts, require_comparison
 from bestarm.errors import ParameterError
-from bestarm.record.settings import OnError, RaceSettings, Target, start_game, target_of, weighing_sizes
+from bestarm.record.settings import OnError, RaceSettings, Target, check_unit, start_game, target_of, weighing_sizes
 from bestarm.sources.items import Groups, Items
 from bestarm.text import short_repr
 
@@ -230,7 +229,7 @@ def race_settings(options: Options, items: Items, arms_digest: str) -> RaceSetti
     """The settings of a race on these items."""
     check_flag("lower_is_better", options.lower_is_better)
     if options.unit is not None:
-        check_text("unit", options.unit)
+        check_unit(options.unit)
     ahead = options.usual_in_flight if options.rounds_in_flight is None else options.rounds_in_flight
     budget = options.max_evaluations
     return RaceSettings(

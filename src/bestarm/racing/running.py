@@ -62,12 +62,18 @@ class Execution:
     def check(self) -> None:
         """Refuse what cannot be run."""
         self.evaluation.check()
-        if self.executor is not None and not isinstance(self.executor, Executor):
-            raise ParameterTypeError(
-                "executor", f"must be a concurrent.futures.Executor, got {short_repr(self.executor)}", self.executor
-            )
+        _check_executor(self.executor)
         if self.evaluation.awaited and self.executor is not None:
             raise ValueError("an async evaluate runs on an event loop of its own: leave executor out")
+
+
+def _check_executor(executor: object) -> None:
+    if executor is None or isinstance(executor, Executor):
+        return
+    problem = f"must be a concurrent.futures.Executor, got {short_repr(executor)}"
+    if hasattr(type(executor), "get_executor"):  # a client of Dask
+        problem += ": give executor=client.get_executor()"
+    raise ParameterTypeError("executor", problem, executor)
 
 
 def run_race(

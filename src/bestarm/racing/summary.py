@@ -20,6 +20,7 @@ def summarise(state: RaceState) -> RaceResult[Any]:
     """The result of a race as it stands; it takes over the game of a race that has ended."""
     game = state.game
     outcome = _outcome(state)
+    counts = state.record.n_scores(game.n_rounds, game.n_arms)
     shapes = _shapes(state, outcome)
     doubt = shape_warning(shapes)
     result = RaceResult(
@@ -27,8 +28,8 @@ def summarise(state: RaceState) -> RaceResult[Any]:
         reason=state.reason or Reason.RUNNING,
         n_evaluations=state.spent,
         n_rounds=game.n_rounds,
-        means=_means(state),
-        counts=game.counts,
+        means=_means(state, counts),
+        counts=counts,
         outcome=outcome,
         settings=state.settings,
         bounds=game.bounds,
@@ -64,17 +65,22 @@ def _leader_or_none(game: Game, candidates: list[int]) -> int | None:
     return candidates[0] if len(candidates) == 1 else None  # all others were disqualified in the first round
 
 
-def _means(state: RaceState) -> NDArray[np.float64]:
-    """The mean score of each arm over the items that it was evaluated on."""
+def _means(state: RaceState, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The mean score of each arm over the items that it was evaluated on.
+
+    That of the game leaves out the rounds in flight when an arm left, and weighs groups by their sizes.
+    """
     game = state.game
-    if unit_of(state.settings, game.guarantee) == 1.0:
-        return state.transform.mean_scores(game.means)
-    sizes, means = np.array(state.settings.group_sizes), np.full(game.n_arms, np.nan)
+    weighed = unit_of(state.settings, game.guarantee) != 1.0
+    means = np.full(game.n_arms, np.nan) if weighed else state.transform.mean_scores(game.means)
+    arms = np.flatnonzero((counts > 0) & (weighed | (counts != game.counts))).tolist()
+    if not arms:
+        return means
+    weights = np.array(state.settings.group_sizes) if weighed else np.ones(game.n_rounds)
     known = state.record.by_arm(game.n_rounds, game.n_arms)
-    for arm, count in enumerate(game.counts.tolist()):
-        rounds, scores = (column[:count] for column in known.of(arm))  # those in flight when it left do not count
-        if count > 0:
-            means[arm] = np.cumsum(scores * sizes[rounds])[-1] / sizes[rounds].sum()  # one after the other
+    for arm in arms:
+        rounds, scores = known.of(arm)
+        means[arm] = np.cumsum(scores * weights[rounds])[-1] / weights[rounds].sum()  # one after the other
     return means
 
 

@@ -388,6 +388,12 @@ class Record:
         """How many scores or failures each arm has in the rounds up to the last."""
         return np.bincount(np.frombuffer(self._arms, dtype=np.intc)[: self._ends[last]], minlength=n_arms)
 
+    def n_scores(self, last: int, n_arms: int) -> NDArray[np.int64]:
+        """How many scores each arm has in the rounds up to the last."""
+        end = self._ends[last]
+        there = ~np.isnan(np.frombuffer(self._scores)[:end])
+        return np.bincount(np.frombuffer(self._arms, dtype=np.intc)[:end][there], minlength=n_arms)
+
     def all_of(self, n_arms: int) -> bool:
         """Whether every score is of one of ``n_arms`` arms."""
         arms = np.frombuffer(self._arms, dtype=np.intc)

@@ -21,6 +21,7 @@ OnError = Literal["raise", "worst", "disqualify"]
 Target = Literal["items", "population"]
 FORMAT = 1  # of the settings in a store, and of all JSON that is printed
 MOST_ITEMS = 2**53
+LONGEST_UNIT = 16
 
 
 # --- values and plain values ------------------------------------------------------------------------------------------
@@ -150,6 +151,14 @@ class RaceSettings:
         return cls(**values | {"algorithm": algorithm, "group_sizes": groups})
 
 
+def check_unit(unit: Any) -> None:
+    """Refuse a unit of scores that cannot be shown beside every number."""
+    check_text("unit", unit)
+    if len(unit) > LONGEST_UNIT or not unit.isprintable():
+        problem = f"must be at most {LONGEST_UNIT} visible characters, such as 's', got {short_repr(unit)}"
+        raise ParameterError("unit", problem, unit)
+
+
 def target_of(settings: RaceSettings, guarantee: Guarantee) -> Target:
     """What the answer of a race is about: the items of its list, or what they are a sample of."""
     return "items" if guarantee.pool is not None or settings.items == "drawn" else "population"
@@ -249,6 +258,8 @@ def settings_to_continue(
     were unless ``ahead_given``, and unless ``test_given`` so does the comparison that an earlier version chose.
     """
     begun = migrate(stored)
+    if settings.unit is None:
+        settings = replace(settings, unit=begun["unit"])
     if not ahead_given:
         settings = replace(settings, rounds_in_flight=begun["rounds_in_flight"])
     if not test_given:
@@ -308,6 +319,8 @@ def check_plain(present: Mapping[str, Any]) -> None:
     check_choice("items", present["items"], get_args(Kind))
     check_seed(present["seed"])
     check_in_flight(present["rounds_in_flight"])
+    if present["unit"] is not None:
+        check_unit(present["unit"])
     if present["max_evaluations"] is not None:
         check_count("max_evaluations", present["max_evaluations"])
     if present["source"] is not None:
@@ -336,8 +349,8 @@ def _check_numbers_of_items(items: Kind, n_items: Any, group_sizes: Any) -> None
 def difference(stored: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """The first of the stored settings, migrated, that is not the same now, in words, or None.
 
-    The budget may change: stopping is allowed at any time, so a larger one continues the same race. ValueError for an
-    algorithm in a file that is not one of bestarm's.
+    The budget may change: stopping is allowed at any time, so a larger one continues the same race. So may the unit of
+    the scores, which changes no score. ValueError for an algorithm in a file that is not one of bestarm's.
     """
     before, after = _as_given({**stored, "algorithm": _fill_in(stored["algorithm"])}), _as_given(now)
     for way in sorted({**before, **after}, key=lambda way: way[-1] not in FIRST):  # others may follow from these

@@ -62,7 +62,8 @@ class RaceResult(Generic[Arm]):
     breakdown : None, or that every evaluation of a round failed, or more than half of all
     outage : None, or the round in which no candidate could be evaluated, which ended the race
     saved : the share of evaluations that was not needed, where the race is answered and the number of items is known
-    arms, means, counts : the arms, and of each its mean and its number of items
+    arms, means, counts : the arms, and of each the mean of its scores and their number (of groups: how many groups).
+        All of the record up to round ``n_rounds`` count, also those in flight when an arm left
     scores, items : all scores, one row per round and one column per arm (NaN where not asked); the items of the rows
     warnings : scores that do not look the way the test assumes, and what to do
     shapes : where the test assumes nearly Gaussian differences, how they look for each pair that decided something
@@ -323,7 +324,7 @@ class RaceResult(Generic[Arm]):
         if sizes is None:
             return int(self.counts[arm])
         rounds, _ = self.by_arm.of(arm)
-        return sum(sizes[t] for t in rounds[: self.counts[arm]].tolist())  # without rounds in flight when it left
+        return sum(sizes[t] for t in rounds.tolist())
 
     @property
     def delta(self) -> float:
