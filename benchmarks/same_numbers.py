@@ -3,9 +3,11 @@
 Plays some 240 games, simulations, races, tables and plans with each of two source trees, through public names alone, and
 compares numbers and decisions that they return, export and store: to the last bit, unless ``--tolerance`` lets bounds
 (of regret, of leads) move a little. Of sentences and pages only whether there are any is compared; ``--words`` compares
-them letter by letter. A refactoring must leave every case as it is; a change that is meant to alter numbers shows here
-which ones it alters. BEFORE and AFTER are git revisions, folders with a ``src/bestarm`` in them, or files that ``--dump
-FILE`` has written; AFTER is the working tree by default. Exits with 1 if a case differs.
+them letter by letter. Races on lists are about these items and tables are raced, as they once were by default; arms are
+compared by name, whatever their order; what only the later tree can say is no difference. A refactoring must leave every
+case as it is; a change that is meant to alter numbers shows here which ones it alters. BEFORE and AFTER are git
+revisions, folders with a ``src/bestarm`` in them, or files that ``--dump FILE`` has written; AFTER is the working tree by
+default. Exits with 1 if a case differs.
 """
 
 from __future__ import annotations  # the interpreter that compares imports no bestarm: a tree may be broken
@@ -470,6 +472,8 @@ def dump(path: Path) -> None:
 def first_difference(before: Any, after: Any, slack: float, place: str = "") -> str | None:
     """Where two records differ first, or None; floats are compared as they are written, so that NaN equals NaN."""
     several = isinstance(before, dict | list)
+    if isinstance(before, float) and isinstance(after, float) and before == after == 0.0:  # of either sign
+        return None
     if type(before) is not type(after) or (not several and repr(before) != repr(after)):
         near = isinstance(before, float) and isinstance(after, float) and abs(before - after) <= slack
         bound = any(f"/{name}" in place for name in BOUNDS)
@@ -477,8 +481,9 @@ def first_difference(before: Any, after: Any, slack: float, place: str = "") -> 
     if not several:
         return None
     one, other = (value if isinstance(value, dict) else dict(enumerate(value)) for value in (before, after))
-    names = dict.fromkeys([*one, *other])
-    # What only one of the trees knows is no difference while it is None.
+    added = {} if isinstance(after, dict) else other  # what only the later tree can say is no difference
+    names = dict.fromkeys([*one, *added])
+    # What the later tree no longer says is none while it was None.
     found = (first_difference(one.get(name), other.get(name), slack, f"{place}/{name}") for name in names)
     return next(filter(None, found), None)
 
