@@ -3,9 +3,11 @@
 Plays some 240 games, simulations, races, tables and plans with each of two source trees, through public names alone, and
 compares numbers and decisions that they return, export and store: to the last bit, unless ``--tolerance`` lets bounds
 (of regret, of leads) move a little. Of sentences and pages only whether there are any is compared; ``--words`` compares
-them letter by letter. A refactoring must leave every case as it is; a change that is meant to alter numbers shows here
-which ones it alters. BEFORE and AFTER are git revisions, folders with a ``src/bestarm`` in them, or files that ``--dump
-FILE`` has written; AFTER is the working tree by default. Exits with 1 if a case differs.
+them letter by letter. Races on lists are about these items and tables are raced, as they once were by default; arms are
+compared by name, whatever their order; what only the later tree can say is no difference. A refactoring must leave every
+case as it is; a change that is meant to alter numbers shows here which ones it alters. BEFORE and AFTER are git
+revisions, folders with a ``src/bestarm`` in them, or files that ``--dump FILE`` has written; AFTER is the working tree by
+default. Exits with 1 if a case differs.
 """
 
 from __future__ import annotations  # the interpreter that compares imports no bestarm: a tree may be broken
@@ -13,6 +15,7 @@ from __future__ import annotations  # the interpreter that compares imports no b
 import argparse
 import asyncio
 import hashlib
+import inspect
 import json
 import math
 import random
@@ -21,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -102,11 +105,16 @@ def race_record(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
         "regret_bound": plain(result.regret_bound),
         "intervals": ends(result.intervals),
         "text": str(result),
-        "records": plain(result.to_records()),
-        "json": report,
+        "records": by_arm(plain(result.to_records())),
+        "json": report | {"arms": by_arm(report["arms"])},
         "scores": [*scores.shape, hashlib.sha256(np.ascontiguousarray(scores, dtype=np.float64).tobytes()).hexdigest()],
         "page": hashlib.sha256(text.encode()).hexdigest(),
     }
+
+
+def by_arm(records: list[Any]) -> dict[str, Any]:
+    """Records of arms whatever their order, which is for people and may change."""
+    return {str(record["arm"]): record for record in records}
 
 
 def file_record(path: Path, last: float) -> dict[str, Any]:
@@ -248,13 +256,28 @@ def flaky() -> Score:
     return evaluate
 
 
+def about_the_list(**settings: Any) -> dict[str, Any]:
+    """Settings of a race; on a list it is about the mean over these items, as it was once by default."""
+    tested = "bounds" in settings and "algorithm" not in settings
+    return {"target": "items"} | settings if tested and isinstance(settings.get("items"), Sequence) else settings
+
+
+def recorded(rows: Rows, **settings: Any) -> Any:
+    """A race on a table, as far as it would have run: by default for trees that do not know leaderboards."""
+    if "live" in inspect.signature(bestarm.race_table).parameters:
+        settings["live"] = True
+    if not {"algorithm", "comparison"} & set(settings):
+        settings["target"] = "items"
+    return race_record(bestarm.race_table(rows, **settings))
+
+
 def run(score: Callable[..., Any], arms: Any = tuple(ARMS), threads: int = 0, **settings: Any) -> Any:
     """One race; the text of the error that ends it, if one does."""
     with ExitStack() as stack:
         if threads:
             settings["executor"] = stack.enter_context(ThreadPoolExecutor(threads))
         try:
-            return race_record(bestarm.race(score, arms=arms, progress=False, **settings))
+            return race_record(bestarm.race(score, arms=arms, progress=False, **about_the_list(**settings)))
         except bestarm.EvaluationError as error:
             return {"error": type(error).__name__, "text": str(error)}
 
@@ -282,7 +305,7 @@ def told(score: Any, stop: int, items: Callable[[], Any] = lambda: None, **setti
     records, n_told = [], 0
     with on_disk() as (path, record):
         for limit in (stop, sys.maxsize):
-            with bestarm.Race(tuple(ARMS), items=items(), store=path, **settings) as race:
+            with bestarm.Race(tuple(ARMS), store=path, **about_the_list(items=items(), **settings)) as race:
                 while not race.finished and n_told < limit:
                     wanted = [(todo, arm) for todo in race.ask()[::-1] for arm in todo.arms[::-1]]
                     for asked, arm in wanted[: limit - n_told]:
@@ -304,7 +327,9 @@ def programs(items: Any, **settings: Any) -> Any:
     """A race of programs that print a number; they are named, so that no path of a machine is in the result."""
     code = "import sys; print('score', {} + int(sys.argv[1]) * 7919 % 101 / 500)"
     commands = {arm: [sys.executable, "-S", "-c", code.format(ARMS[arm]), "{item}"] for arm in ("short", "few", "many")}
-    return race_record(bestarm.race_commands(commands, items=items, score="stdout", progress=False, **settings))
+    return race_record(
+        bestarm.race_commands(commands, score="stdout", progress=False, **about_the_list(items=items, **settings))
+    )
 
 
 # The cases: each is a call, and the text of the call is its name. One line may stand for several.
@@ -387,12 +412,12 @@ resumed(share, 30, lambda: range(250), algorithm={}) for {} in LUCB(0.05, varian
 told(share, 43, lambda: range(300), bounds=(0, 1))
 told(level, 58, lambda: iter(range(300)))
 told(level, 32, rounds_in_flight=3)
-race_record(bestarm.race_table(scores(5), {})) for {} in seed=0; comparison=StudentMixture(); lower_is_better=True, indifference_zone=0.05
-race_record(bestarm.race_table(scores(20), seed=7))
-race_record(bestarm.race_table(scores(3), bounds=(-1, 2), epsilon=0.05))
-race_record(bestarm.race_table(scores(4, missing=0.02), missing={})) for {} in 'worst'; 'drop', delta=0.2
-race_record(bestarm.race_table(scores(3, 40, 0.3).repeat(2, axis=1)))
-race_record(bestarm.race_table(scores(4), algorithm={})) for {} in LUCB(0.05, variances=0.02); ConvexBAI(0.1, comparison=ConvexBernstein(), keep=2)
+recorded(scores(5), {}) for {} in seed=0; comparison=StudentMixture(); lower_is_better=True, indifference_zone=0.05
+recorded(scores(20), seed=7)
+recorded(scores(3), bounds=(-1, 2), epsilon=0.05)
+recorded(scores(4, missing=0.02), missing={}) for {} in 'worst'; 'drop', delta=0.2
+recorded(scores(3, 40, 0.3).repeat(2, axis=1))
+recorded(scores(4), algorithm={}) for {} in LUCB(0.05, variances=0.02); ConvexBAI(0.1, comparison=ConvexBernstein(), keep=2)
 planned(scores(3, 40), {}) for {} in seed=1; bounds=(0, 1), epsilon=0.1
 planned(scores(4, 50, missing=0.02), bounds=(0, 2), lower_is_better=True, missing='worst', indifference_zone=0.1)
 programs({}) for {} in range(40), bounds=(0, 1); iter(range(100)), lower_is_better=True
@@ -447,6 +472,8 @@ def dump(path: Path) -> None:
 def first_difference(before: Any, after: Any, slack: float, place: str = "") -> str | None:
     """Where two records differ first, or None; floats are compared as they are written, so that NaN equals NaN."""
     several = isinstance(before, dict | list)
+    if isinstance(before, float) and isinstance(after, float) and before == after == 0.0:  # of either sign
+        return None
     if type(before) is not type(after) or (not several and repr(before) != repr(after)):
         near = isinstance(before, float) and isinstance(after, float) and abs(before - after) <= slack
         bound = any(f"/{name}" in place for name in BOUNDS)
@@ -454,8 +481,9 @@ def first_difference(before: Any, after: Any, slack: float, place: str = "") -> 
     if not several:
         return None
     one, other = (value if isinstance(value, dict) else dict(enumerate(value)) for value in (before, after))
-    names = dict.fromkeys([*one, *other])
-    # What only one of the trees knows is no difference while it is None.
+    added = {} if isinstance(after, dict) else other  # what only the later tree can say is no difference
+    names = dict.fromkeys([*one, *added])
+    # What the later tree no longer says is none while it was None.
     found = (first_difference(one.get(name), other.get(name), slack, f"{place}/{name}") for name in names)
     return next(filter(None, found), None)
 

@@ -105,13 +105,13 @@ def test_a_result_walks_as_the_page_says(tmp_path: Path) -> None:
 
     def show() -> None:
         result = race.result()
-        for export in (lambda: result.verdict, result.__str__, result.to_json, result.plot):
+        for export in (lambda: result.verdict, result.__str__, result.explain, result.to_json, result.plot):
             export()
         result.to_html(tmp_path / "race.html")
 
     called, steps = called_by(show), [step for step in walk(3) if step != "RaceResult"]
     assert set(steps) <= set(called)
-    assert called.index("Race.result") < called.index("summarise") < called.index("sentences")
+    assert called.index("Race.result") < called.index("summarise") < called.index("verdict_lines")
 
 
 def test_the_page_has_at_most_300_lines() -> None:

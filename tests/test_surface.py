@@ -43,13 +43,14 @@ def test_an_answer_has_a_best_and_what_it_saved() -> None:
 def test_an_arm_within_epsilon_is_not_called_the_best() -> None:
     result = run(epsilon=0.5)
     assert (result.reason, result["high"].status) == (Reason.WITHIN_EPSILON, "within epsilon")
-    assert "high is within 0.5 of the best" in result.verdict
-    assert "high is the best" not in str(result)
+    assert result.verdict.startswith("BEST OR WITHIN 0.5 OF IT: high ")
+    assert "high is within 0.5 of the best" in result.explain()
+    assert "high is the best" not in result.explain()
     assert (result.answered, result.best) == (True, "high")
 
 
 def test_arms_that_tie_over_all_items_are_tied() -> None:
-    result = run(lambda arm, item: 0.5 if arm != "low" else 0.1, items=range(40))
+    result = run(lambda arm, item: 0.5 if arm != "low" else 0.1, items=range(40), target="items")
     assert (result.reason, [record.status for record in result.records]) == ("all items used", ["tied", "tied", "out"])
 
 
@@ -138,7 +139,7 @@ def test_results_races_and_games_are_printed_in_a_line() -> None:
     assert repr(run(max_evaluations=3)) == "<RaceResult budget: leader='high', 3 candidates, 3 evaluations, 1 round>"
     assert repr(ScoreTable(("a", "b"), ("x",), np.zeros((1, 2)))) == "<scores of 2 arms on 1 item>"
     settings = repr(run().settings)
-    assert settings.startswith("RaceSettings(algorithm=PairwiseBAI(comparison=LeaderBetting(pool=500)), items='pool'")
+    assert settings.startswith("RaceSettings(algorithm=PairwiseBAI(comparison=LeaderBetting()), items='pool'")
     sim = bestarm.simulate(PairwiseBAI(), equicorrelated_arms(2, 0.9), repetitions=2)
     assert repr(sim).startswith("<Simulation of PairwiseBAI() on 2 arms: 2 games: ")
 
@@ -191,19 +192,26 @@ COMPARISONS: list[Comparison] = [StudentMixture(), GaussianBernstein(), Empirica
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=repr)
-def test_every_verdict_names_its_assumption(comparison: Comparison) -> None:
+def test_every_explanation_names_its_assumption(comparison: Comparison) -> None:
     result = run(comparison=comparison, bounds=None, max_evaluations=60)
-    about_items = result.target == "items"
-    assert about_items == (type(comparison) in (Betting, Portfolio))
-    more = "; for items like these, also that these are a random sample of them" if about_items else ""
-    assert f" This assumes that {result.guarantee.assumption}{more}." in result.verdict
+    assert result.target == "population"
+    assert f"This assumes that {result.guarantee.assumption}." in result.explain()
+    assert str(result).splitlines()[-1].startswith("Holds if ")
+
+
+@pytest.mark.parametrize("comparison", [Betting(), Portfolio()], ids=repr)
+def test_an_explanation_about_these_items_names_what_items_like_these_need(comparison: Comparison) -> None:
+    result = run(comparison=comparison, target="items", max_evaluations=60)
+    more = "; for items like these, also that these are a random sample of them"
+    assert f"This assumes that {result.guarantee.assumption}{more}." in result.explain()
 
 
 def test_a_race_that_has_used_all_items_says_so_whatever_its_budget() -> None:
     scores = np.random.default_rng(0).normal(size=(20, 3))
     given: list[tuple[dict[str, Any], str]] = [
         ({"comparison": StudentMixture()}, "ran out of items"),
-        ({"bounds": (-5, 5)}, "all items used"),
+        ({"bounds": (-5, 5)}, "ran out of items"),
+        ({"bounds": (-5, 5), "target": "items"}, "all items used"),
     ]
     for options, reason in given:
         options["max_evaluations"] = 60

@@ -187,7 +187,8 @@ import bestarm, bestarm.comparisons
 
 with event.install_recorder("numba:compile") as recorder:
     comparison = getattr(bestarm.comparisons, sys.argv[1])()
-    bestarm.race(lambda arm, seed: 0.5, arms=range(3), max_evaluations=9, bounds=(0, 1), comparison=comparison)
+    options = {"bounds": (0, 1), "comparison": comparison, "progress": False}  # its display asks for bounds
+    bestarm.race(lambda arm, seed: 0.5, arms=range(3), max_evaluations=9, **options)
 functions = [found.data["dispatcher"].py_func for _, found in recorder.buffer if found.is_start]
 print(*(one.__name__ for one in functions if "bestarm" in one.__module__))
 print(sum("bestarm" not in one.__module__ for one in functions))

@@ -93,8 +93,8 @@ def test_rounds_in_flight_of_an_adaptive_algorithm_are_told_as_they_were_asked()
 
 
 def test_a_wrapped_algorithm_races_a_table_as_the_algorithm_itself() -> None:
-    expected = bestarm.race_table(table(), arms=ARMS, algorithm=LUCB(0.1, variances=0.05))
-    result = bestarm.race_table(table(), arms=ARMS, algorithm=Wrapped(LUCB(0.1, variances=0.05)))
+    expected = bestarm.race_table(table(), arms=ARMS, live=True, algorithm=LUCB(0.1, variances=0.05))
+    result = bestarm.race_table(table(), arms=ARMS, live=True, algorithm=Wrapped(LUCB(0.1, variances=0.05)))
     assert everything(result) == everything(expected)
     asked = ~np.isnan(result.scores)
     assert asked.sum(axis=1).tolist() == [3] + [2] * (result.n_rounds - 1)
@@ -116,7 +116,8 @@ def test_a_game_that_cannot_do_without_an_arm_refuses_to_disqualify() -> None:
 
 def test_the_words_about_an_algorithm_that_promises_nothing() -> None:
     result = race(Playing(Game), max_evaluations=9)
-    assert "The algorithm gives no guarantee." in result.verdict
+    assert "(no guarantee, all seeds)" in result.verdict
+    assert "The algorithm gives no guarantee." in result.explain()
     assert (result.n_rounds, result.leader, math.isnan(result.delta)) == (3, "high", True)
     assert result.intervals is None
     assert math.isnan(result.regret_bound)

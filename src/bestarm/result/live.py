@@ -179,9 +179,10 @@ def _still_in(now: Standing) -> str:
     text, bound = f"{n_left:,} of {now.n_arms:,}", now.regret_bound
     if bound is None or not bound < 0.99 * now.widest_lead or n_left == 1:
         return text
-    text += f", none better by more than {_amount(now, bound, Format(0).at_most)}"
-    end = f"{100 * now.epsilon:g}%" if now.criterion == "wins" else f"{now.epsilon:g} {now.unit}".strip()
-    return f"{text} (ends at {end})" if now.epsilon else text
+    wins = now.criterion == "wins"
+    form = Format(0, size=0.01, unit="%") if wins else Format(0, unit=now.unit)
+    text += f", none better by more than {form.at_most(bound)}{' of the items' if wins else ''}"
+    return f"{text} (ends at {form.exactly(now.epsilon)})" if now.epsilon else text
 
 
 def _behind(now: Standing, longest: int) -> list[tuple[str, str]]:
@@ -207,11 +208,6 @@ def _difference(now: Standing, behind: Sequence[float], write: Callable[[float],
     if now.criterion == "wins":
         return f"{written}% more items {'lost than won' if sign > 0.0 else 'won than lost'}"
     return f"{f'{written} {now.unit}'.strip()} {'behind' if sign > 0.0 else 'ahead'}"
-
-
-def _amount(now: Standing, value: float, write: Callable[[float], str]) -> str:
-    """A difference in its unit."""
-    return f"{write(100 * value)}% of the items" if now.criterion == "wins" else f"{write(value)} {now.unit}".strip()
 
 
 def _digits(values: Sequence[float]) -> Callable[[float], str]:
