@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from bestarm.algorithms.game import AssumptionCheck, Elimination, Game, Guarantee, Reason
-from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_difference, check_n_arms
+from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
-from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
+from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role, check_zone
 from bestarm.kernels.state import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
 from bestarm.values import Array, Indices, shortest_call
 
@@ -276,7 +276,7 @@ class PairwiseBAI:
         check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_epsilon(self.epsilon, self.comparison)
-        check_difference("indifference_zone", self.indifference_zone)
+        check_zone(self.indifference_zone, self.comparison)
         check_budget(self.max_rounds, self.max_queries)
 
     __repr__ = shortest_call

@@ -139,6 +139,7 @@ class PairBoundaryEvidence(BoundaryEvidence):
         rule = PairRule(float(goal.keep), float(goal.indifference_zone), float(goal.epsilon))
         super().__init__(n_arms, boundary, goal.delta, race_pairs, rule)
         self._floor = boundary.floor
+        self._bounds_leads = boundary.supports_epsilon
         self._zone = rule.zone
 
     def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
@@ -179,8 +180,13 @@ class PairBoundaryEvidence(BoundaryEvidence):
         """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
         return self._lead_and_square(a, b)[0] if shared_rounds(self.board, a, b) else np.nan
 
-    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
-        """A lower confidence bound for ``mu_a - mu_b``: where the boundary lies below the lead seen."""
+    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:
+        """A lower confidence bound for ``mu_a - mu_b``: where the boundary lies below the lead seen.
+
+        None if the boundary is only proved for arms that are no better than others: it says nothing about how much.
+        """
+        if not self._bounds_leads:
+            return None
         return self._lower_bound(a, b, self._delta / self.board.arms.size if simultaneous else self._delta)
 
     def _lower_bound(self, a: int, b: int, delta: float) -> float:
