@@ -208,6 +208,7 @@ def new_elimination_game(
     """A game played with this comparison for this goal."""
     evidence = comparison.evidence(n_arms, goal)
     about = evidence.criterion
+    gaussian = about == "mean" and getattr(comparison, "nearly_gaussian", comparison.bounds is None)
     guarantee = Guarantee(
         goal.delta,
         comparison.assumption,
@@ -215,10 +216,11 @@ def new_elimination_game(
         goal.indifference_zone,
         comparison.pool,
         about,
-        nearly_gaussian=comparison.bounds is None and about == "mean",
+        nearly_gaussian=gaussian,
         symmetric=getattr(comparison, "symmetric", False),
     )
-    check = AssumptionCheck(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
+    judged = gaussian or (about == "mean" and comparison.bounds is not None)  # else nothing could look wrong
+    check = AssumptionCheck(comparison.bounds) if judged else None
     return EliminationGame(evidence, comparison.bounds, guarantee, check, max_rounds, max_queries)
 
 
