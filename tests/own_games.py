@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -365,6 +365,27 @@ class Growing(Wide):
     def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
         slope, offset = super().boundary(rounds, n_arms, delta)
         return np.where(rounds == 1000, 1.1 * slope, slope), offset
+
+
+class Careless(Wide):
+    """It asks for the same, whatever delta."""
+
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
+        return super().boundary(rounds, n_arms, 0.1)
+
+
+class Confused(Wide):
+    """It takes delta for the confidence."""
+
+    def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
+        return super().boundary(rounds, n_arms, 1.0 - delta)
+
+
+@dataclass(frozen=True)
+class Hiding(Wide):
+    """Two that differ are equal, so the second gets the thresholds of the first."""
+
+    factor: float = field(default=3.0, compare=False)
 
 
 class Sociable(Wide):

@@ -133,6 +133,26 @@ def test_settings_within_settings_of_ones_own_have_their_present_names(tmp_path:
     assert run(store=store, algorithm=Nested(), bounds=None).answered
 
 
+@dataclass(frozen=True)
+class EmpiricalBernstein(Mine):
+    """A comparison of one's own with the name of one of bestarm's."""
+
+    bounds = (0.0, 1.0)
+    factor: float = field(default=1.5, init=False)
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_a_class_of_ones_own_does_not_continue_a_race_of_its_namesake(own_first: bool, tmp_path: Path) -> None:
+    comparisons = (EmpiricalBernstein(), bestarm.comparisons.EmpiricalBernstein())
+    first, second = comparisons if own_first else comparisons[::-1]
+    store = tmp_path / "race.sqlite"
+    run(store=store, max_evaluations=9, comparison=first)
+    was, now = ("'EmpiricalBernstein of your own'", "'EmpiricalBernstein'")[:: 1 if own_first else -1]
+    with pytest.raises(bestarm.StoreError, match=f"comparison was {was} when the race began and is {now} now$"):
+        run(store=store, comparison=second)
+    assert run(store=store, comparison=first).n_evaluations > 9
+
+
 @pytest.mark.parametrize("changed", [Nested(seed=1), Nested(delta=0.1), Nested(test=PairwiseBAI(0.02))])
 def test_settings_of_the_same_name_do_not_hide_each_other(changed: Nested, tmp_path: Path) -> None:
     run(store=tmp_path / "race.sqlite", max_evaluations=30, algorithm=Nested(), bounds=None)

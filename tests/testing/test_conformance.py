@@ -126,7 +126,10 @@ BROKEN_COMPARISONS: list[tuple[str, Comparison]] = [
     ("comparisons_adapt_to_a_race", own_games.Stubborn()),
     ("comparisons_are_values", own_games.Nameless()),
     ("boundaries_are_numbers", own_games.Undefined()),
+    ("comparisons_are_values", own_games.Hiding()),
     ("boundaries_only_shrink", own_games.Growing()),
+    ("boundaries_grow_as_delta_shrinks", own_games.Careless()),
+    ("boundaries_grow_as_delta_shrinks", own_games.Confused()),
     ("boundaries_do_not_depend_on_their_company", own_games.Sociable()),
 ]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from bestarm.algorithms.assumptions import AssumptionCheck
 from bestarm.algorithms.game import Elimination, Game, Guarantee, Reason
-from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_difference, check_n_arms
+from bestarm.checks import check_arm, check_at_least, check_count, check_delta, check_n_arms
 from bestarm.comparisons import Portfolio, StudentMixture
-from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role
+from bestarm.comparisons.evidence import Comparison, Evidence, Goal, check_epsilon, check_role, check_zone
 from bestarm.kernels.state import POOL_EXHAUSTED, WITHIN_EPSILON, Progress
 from bestarm.values import Array, Indices, shortest_call
 
@@ -209,6 +209,7 @@ def new_elimination_game(
     """A game played with this comparison for this goal."""
     evidence = comparison.evidence(n_arms, goal)
     about = evidence.criterion
+    gaussian = about == "mean" and getattr(comparison, "nearly_gaussian", comparison.bounds is None)
     guarantee = Guarantee(
         goal.delta,
         comparison.assumption,
@@ -216,10 +217,11 @@ def new_elimination_game(
         goal.indifference_zone,
         comparison.pool,
         about,
-        nearly_gaussian=comparison.bounds is None and about == "mean",
+        nearly_gaussian=gaussian,
         symmetric=getattr(comparison, "symmetric", False),
     )
-    check = AssumptionCheck(comparison.bounds) if about == "mean" else None  # wins assume nothing that could look wrong
+    judged = gaussian or (about == "mean" and comparison.bounds is not None)  # else nothing could look wrong
+    check = AssumptionCheck(comparison.bounds) if judged else None
     return EliminationGame(evidence, comparison.bounds, guarantee, check, max_rounds, max_queries)
 
 
@@ -277,7 +279,7 @@ class PairwiseBAI:
         check_role("PairwiseBAI", "pairs", self.comparison)
         check_at_least("keep", self.keep, 1)
         check_epsilon(self.epsilon, self.comparison)
-        check_difference("indifference_zone", self.indifference_zone)
+        check_zone(self.indifference_zone, self.comparison)
         check_budget(self.max_rounds, self.max_queries)
 
     __repr__ = shortest_call

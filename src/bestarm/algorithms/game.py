@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestarm.algorithms.assumptions import FEW_VALUES as FEW_VALUES  # noqa: PLC0414 - for result/shape.py
 from bestarm.algorithms.assumptions import LOOK, AssumptionCheck, warn_of_assumption
 from bestarm.checks import LARGEST, check_arm, check_arms, check_count, check_n_arms, floats, whole_numbers
 from bestarm.comparisons.evidence import Criterion

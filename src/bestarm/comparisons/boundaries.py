@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bestarm.checks import check_choice, check_count, finite_tuple, normalised_weights, refuse_first
 from bestarm.comparisons.evidence import GAUSSIAN, Evidence, Goal, Role, bounded, shared_rounds
 from bestarm.kernels.state import PairRule, Thresholds
+from bestarm.text import short_repr
 from bestarm.values import Array, shortest_call
 
 CHUNK = 2048  # rounds computed together: rounds 1..2048, 2049..4096, ...
@@ -35,9 +36,14 @@ class Boundary(Protocol):
 def boundary_chunk(boundary: Boundary, n_arms: int, delta: float, index: int) -> Thresholds:
     """Slopes and offsets of rounds ``index * CHUNK + 1`` to ``(index + 1) * CHUNK``, read-only."""
     rounds = np.arange(index * CHUNK + 1, (index + 1) * CHUNK + 1, dtype=np.float64)
-    slopes, offsets = (np.array(part, dtype=np.float64) for part in boundary.boundary(rounds, n_arms, delta))
+    returned = boundary.boundary(rounds, n_arms, delta)
+    name = f"{type(boundary).__name__}.boundary"
+    try:
+        slopes, offsets = (np.array(part, dtype=np.float64) for part in returned)
+    except (TypeError, ValueError) as error:
+        got = short_repr(returned)
+        raise TypeError(f"{name} must return two arrays, slopes and offsets by round, got {got}") from error
     for part in (slopes, offsets):
-        name = f"{type(boundary).__name__}.boundary"
         if part.shape != rounds.shape:
             raise ValueError(
                 f"{name} must return a slope and an offset for each of the {CHUNK} rounds that it is given, got arrays "
@@ -46,6 +52,13 @@ def boundary_chunk(boundary: Boundary, n_arms: int, delta: float, index: int) ->
         if np.isnan(part).any():
             first = int(rounds[np.isnan(part).argmax()])
             raise ValueError(f"{name} must return numbers, got NaN for round {first}: an infinite slope beats nobody")
+    for what, wrong in (("slopes of at least 0", slopes < 0), ("offsets above -inf", np.isneginf(offsets))):
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise ValueError(
+                f"{name} must return {what}, got slope {slopes[k]:g} and offset {offsets[k]:g} for round "
+                f"{rounds[k]:.0f}: an infinite slope beats nobody"
+            )
     slopes[slopes > LARGEST_SLOPE] = np.inf
     slopes.setflags(write=False)
     offsets.setflags(write=False)
@@ -139,6 +152,7 @@ class PairBoundaryEvidence(BoundaryEvidence):
         rule = PairRule(float(goal.keep), float(goal.indifference_zone), float(goal.epsilon))
         super().__init__(n_arms, boundary, goal.delta, race_pairs, rule)
         self._floor = boundary.floor
+        self._bounds_leads = boundary.supports_epsilon
         self._zone = rule.zone
 
     def _radii(self, m: int, t: int, slope: float, offset: float) -> Array:
@@ -179,8 +193,13 @@ class PairBoundaryEvidence(BoundaryEvidence):
         """The mean of arm a minus that of arm b over the rounds that the two shared; NaN if there are none."""
         return self._lead_and_square(a, b)[0] if shared_rounds(self.board, a, b) else np.nan
 
-    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float:
-        """A lower confidence bound for ``mu_a - mu_b``: where the boundary lies below the lead seen."""
+    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:
+        """A lower confidence bound for ``mu_a - mu_b``: where the boundary lies below the lead seen.
+
+        None if the boundary is only proved for arms that are no better than others: it says nothing about how much.
+        """
+        if not self._bounds_leads:
+            return None
         return self._lower_bound(a, b, self._delta / self.board.arms.size if simultaneous else self._delta)
 
     def _lower_bound(self, a: int, b: int, delta: float) -> float:

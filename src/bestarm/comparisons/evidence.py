@@ -236,6 +236,20 @@ def check_epsilon(epsilon: float, comparison: Comparison) -> None:
         )
 
 
+def check_zone(zone: float, comparison: Comparison) -> None:
+    """Refuse an indifference zone that is below 0, or for which the comparison has no proof.
+
+    A zone moves the boundary, as epsilon does: unless a comparison says otherwise in ``supports_zone``, it has the
+    proof for both or for none.
+    """
+    check_difference("indifference_zone", zone)
+    if zone > 0 and not getattr(comparison, "supports_zone", comparison.supports_epsilon):
+        raise ValueError(
+            "indifference_zone needs a comparison that supports epsilon, got "
+            f"indifference_zone={zone!r} with {short_repr(comparison)}"
+        )
+
+
 _WHAT: dict[Role, str] = {"pairs": "single arms", "combinations": "combinations of arms"}
 _SUCH_AS: dict[Role, str] = {
     "pairs": "bestarm.comparisons.StudentMixture()",

@@ -80,7 +80,7 @@ class SymmetricEvidence(PairBoundaryEvidence):
         by_bets = self.rivals.total / self.rule.threshold
         return by_bets if self._delta == 0.0 else np.maximum(by_bets, super().shares())
 
-    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:  # type: ignore[override]
+    def lead_bound(self, a: int, b: int, simultaneous: bool) -> float | None:
         """A lower confidence bound for ``mu_a - mu_b`` by the boundary of the Student mixture; None without it.
 
         At level ``student delta / (K - 1)``, which leaves the bets theirs; ``simultaneous`` as a statement of its own,
@@ -157,6 +157,7 @@ class SymmetricBetting:
     bounds: ClassVar[tuple[float, float] | None] = None
     pool: ClassVar[int | None] = None
     symmetric: ClassVar[bool] = True  # what is assumed of the differences
+    supports_zone: ClassVar[bool] = True  # also without epsilon: a symmetric difference is symmetric when shifted
 
     def __post_init__(self) -> None:
         check_share("student", self.student)

@@ -368,7 +368,7 @@ FIRST = ("n_items", "replace", "groups", "criterion", "items_digest", "bounds")
 def _as_given(plain: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
     """Settings within settings, each by the way to it, and by the names and values that users give."""
     comparison = plain["algorithm"].get("comparison")
-    by_wins = isinstance(comparison, Mapping) and comparison.get("type") == "Wins"
+    by_wins = isinstance(comparison, Mapping) and comparison.get("type") == "Wins" and not comparison.get("own")
     given: dict[tuple[str, ...], Any] = {
         ("n_items",): plain["n_items"],
         ("replace",): plain["items"] == "drawn",
@@ -409,7 +409,7 @@ def _flatten(plain: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[t
     for name, value in plain.items():
         where = (*path, name)
         if isinstance(value, Mapping):
-            yield where, value.get("type")
+            yield where, f"{value.get('type')} of your own" if value.get("own") else value.get("type")
             yield from _flatten({inner: part for inner, part in value.items() if inner not in ("type", "own")}, where)
         else:
             yield where, value

@@ -7,7 +7,8 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from bestarm.algorithms.game import FEW_VALUES, Arm
+from bestarm.algorithms.assumptions import FEW_VALUES
+from bestarm.algorithms.game import Arm
 from bestarm.record.record import ByArm
 from bestarm.text import name_of, with_noun
 from bestarm.values import equal_values, hash_of_values

@@ -76,6 +76,7 @@ COMPARISON_PROPERTIES: tuple[ComparisonProperty, ...] = (
     promises.comparisons_are_values,
     promises.boundaries_are_numbers,
     promises.boundaries_only_shrink,
+    promises.boundaries_grow_as_delta_shrinks,
     promises.boundaries_do_not_depend_on_their_company,
 )
 

@@ -144,6 +144,8 @@ def check_value(settings: Any) -> None:
         require(other == settings, f"{way}, {settings!r} is {other!r}")
         require(hash(other) == hash(settings), f"{way}, {settings!r} has another hash")
         require(repr(other) == repr(settings), f"{way}, {settings!r} is printed as {other!r}")
+    for one in fields(settings) if is_dataclass(settings) else ():
+        require(one.compare, f"{one.name} has compare=False: settings that differ in it would share what is computed")
     if is_dataclass(settings) and fields(settings):
         name = fields(settings)[0].name
         require_refused(f"a change of {name}", lambda: setattr(settings, name, getattr(settings, name)), AttributeError)
@@ -613,6 +615,23 @@ def boundaries_only_shrink(comparison: Comparison) -> None:
             grown = np.flatnonzero(later[1:] > later[:-1] + 1e-12 * np.abs(later[:-1]))
             places = ROUNDS[first + 1 :][grown][:3]
             require(grown.size == 0, f"{where} the {name} grows in round {', '.join(f'{t:.0f}' for t in places)}")
+
+
+def boundaries_grow_as_delta_shrinks(comparison: Any) -> None:
+    """A smaller delta asks for at least as much in each round (rounding aside), and for more in some."""
+    for n_arms in (2, 10) if hasattr(comparison, "boundary") else ():
+        for delta, smaller in ((0.9, 0.1), (0.1, 1e-12)):
+            where = f"for {n_arms} arms"
+            before, after = (comparison.boundary(ROUNDS.copy(), n_arms, level) for level in (delta, smaller))
+            used, grown = np.isfinite(after[0]), bool(np.any(np.isfinite(before[0]) & ~np.isfinite(after[0])))
+            for name, values, larger in zip(("slope", "offset"), before, after, strict=True):
+                slack = 1e-12 * np.abs(larger[used])
+                shrunk = np.flatnonzero(~(larger[used] >= values[used] - slack))
+                places = ", ".join(f"{t:.0f}" for t in ROUNDS[used][shrunk][:3])
+                levels = f"for delta {smaller} than for {delta}"
+                require(shrunk.size == 0, f"{where} the {name} is smaller {levels} in round {places}")
+                grown |= bool(np.any(larger[used] > values[used] + slack))
+            require(grown, f"{where} the boundary is the same for delta {delta} and {smaller}")
 
 
 def boundaries_do_not_depend_on_their_company(comparison: Any) -> None:
