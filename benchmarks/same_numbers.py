@@ -93,6 +93,8 @@ def race_record(result: bestarm.RaceResult[Any]) -> dict[str, Any]:
     scores = np.where(np.isnan(result.scores), np.nan, result.scores)  # NaN of one kind only
     report = json.loads(result.to_json())
     del report["settings"]
+    if report["for_population"] is not None:
+        report["for_population"]["candidates"].sort(key=str)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         result.to_html(page)
