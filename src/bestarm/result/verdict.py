@@ -91,8 +91,8 @@ def _epsilon(result: "RaceResult[Any]") -> str:
 def _surety(result: "RaceResult[Any]") -> list[str]:
     """How sure the answer is, and of which items and arms."""
     delta = result.delta
-    sure = "no guarantee" if math.isnan(delta) else f"{100 * (1 - delta):.12g}% confidence"
-    sure = "exact" if result.exact else sure
+    sure = f"{100 * (1 - delta):.12g}%" if delta > 1e-9 else "over 99.9999999%"
+    sure = "exact" if result.exact else "no guarantee" if math.isnan(delta) else f"{sure} confidence"
     said = [sure, about(result)]
     if result.guarantee.criterion == "wins":
         said.append("by wins")
