@@ -375,10 +375,11 @@ class Careless(Wide):
 
 
 class Confused(Wide):
-    """It takes delta for the confidence."""
+    """Its slope is right, and its offset takes delta for the confidence."""
 
     def boundary(self, rounds: Array, n_arms: int, delta: float) -> tuple[Array, Array]:
-        return super().boundary(rounds, n_arms, 1.0 - delta)
+        slope, _ = super().boundary(rounds, n_arms, delta)
+        return slope, np.sqrt(-np.log1p(-delta) / rounds)
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,11 @@ def test_a_file_in_which_an_arm_is_missing_is_refused(tmp_path: Path) -> None:
             "UPDATE scores SET arm = 0 WHERE round = ?",
             "it does not match the saved race from round {} on: are the items the same",
         ),
-        (2, "UPDATE scores SET arm = 0 WHERE round = ? AND arm = 1", "it is damaged: scores of arm 1 are missing"),
+        (
+            2,
+            "UPDATE scores SET arm = 0 WHERE round = ? AND arm = 1",
+            "it is damaged: scores of arm 1 are missing, or its comp",
+        ),
     ],
     ids=["a part of a round", "a whole round"],
 )

@@ -84,7 +84,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no bounds": ({"comparison": StudentMixture()}, r"^bounds=\(0, 1\) do not fit StudentMixture\(\), which uses no"),
     "fixed bounds": (
         {"comparison": EmpiricalBernstein(), "bounds": (0, 2)},
-        r"^bounds=\(0, 2\) do not fit EmpiricalBernstein\(\), which is for scores in \(0, 1\): leave one of",
+        r"^bounds=\(0, 2\) do not fit EmpiricalBernstein\(\), which is for scores in \(0, 1\): "
+        "bring the scores into these, or leave the comparison out$",
     ),
     "other pool": ({"comparison": Betting(pool=9)}, "^the comparison is for a pool of 9 items, but there are 500"),
     "zone": (

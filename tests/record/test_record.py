@@ -88,6 +88,7 @@ def test_a_copy_of_the_first_rounds_does_not_follow_the_record() -> None:
         ([(1, "a", 1)], [(1, 0, 0.5, None), (1, 0, 0.5, None)], "an arm has two scores in a round"),
         ([(1, "a", 1), (2, "b", 1)], [(1, 0, 0.5, None), (9, 0, 0.5, None)], "scores without their round"),
         ([(1, "a", 1)], [(1, 0, 0.5, b"no")], "failures that are no text"),
+        ([(1, "a", 1)], [(1, 0, 0.5, "")], "the failure beside the score of round 1 is an empty text"),
     ],
 )
 def test_rows_that_no_race_has_written_are_refused(

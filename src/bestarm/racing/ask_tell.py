@@ -22,7 +22,7 @@ from bestarm.racing.summary import standing, summarise
 from bestarm.record.record import Failure, Record, RoundRow, Row, ScoreRow, ScoreWithNote, encode_failure
 from bestarm.record.settings import FORMAT, difference, find_unstorable, settings_to_continue, was_about_items
 from bestarm.record.sqlite import open_store
-from bestarm.record.store import Store, StoredRace, check_stored
+from bestarm.record.store import Store, StoredRace, check_stored, load_race
 from bestarm.result.live import Standing
 from bestarm.result.result import RaceResult
 from bestarm.sources.items import Items, digest, items_in_order, race_arms, seeds_in_progression
@@ -252,7 +252,7 @@ class Race(Generic[Arm]):
                     f"{short_repr(state.settings.algorithm)} cannot be kept in a store: it must be a frozen dataclass "
                     f"of numbers, strings, tuples or dataclasses of them ({what})"
                 )
-            stored = store.load()
+            stored = load_race(store)
             if stored is not None:
                 self._continue(store, stored, options, items)
             else:

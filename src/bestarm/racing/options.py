@@ -1,7 +1,7 @@
 """The options of a race: their names, their defaults, and the algorithm that they ask for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
@@ -298,10 +298,12 @@ def _check_given(given: Options, game: Game, settings: RaceSettings) -> None:
     """Refuse bounds, a target or a criterion that the test is not about."""
     test = getattr(settings.algorithm, "comparison", settings.algorithm)
     if given.bounds is not None and check_bounds(given.bounds) != game.bounds:
+        settable = is_dataclass(test) and "bounds" in {field.name for field in fields(test)}
+        fixed = game.bounds is not None and not settable
         own = "uses no bounds" if game.bounds is None else f"is for scores in {_interval(game.bounds)}"
-        raise ValueError(
-            f"bounds={_interval(given.bounds)} do not fit {short_repr(test)}, which {own}: leave one of the two out"
-        )
+        which = "comparison" if hasattr(settings.algorithm, "comparison") else "algorithm"
+        what_to_do = f"bring the scores into these, or leave the {which} out" if fixed else "leave one of the two out"
+        raise ValueError(f"bounds={_interval(given.bounds)} do not fit {short_repr(test)}, which {own}: {what_to_do}")
     if given.criterion is not None and given.criterion != game.guarantee.criterion:
         problem = f"{short_repr(given.criterion)} does not fit {short_repr(test)}: leave one of the two out"
         raise ParameterError("criterion", problem, given.criterion)

@@ -12,7 +12,16 @@ from bestarm.algorithms import Game, Reason
 from bestarm.checks import is_whole
 from bestarm.errors import StoreError
 from bestarm.record.record import Failure, Record, Row, encode_failure
-from bestarm.record.replay import DisqualifiedArm, Outage, disqualify, nobody_left, replay, reward_transform, tell_round
+from bestarm.record.replay import (
+    SCORES_MISSING,
+    DisqualifiedArm,
+    Outage,
+    disqualify,
+    nobody_left,
+    replay,
+    reward_transform,
+    tell_round,
+)
 from bestarm.record.settings import RaceSettings
 from bestarm.sources.items import Group, RaceArms, item_text
 from bestarm.text import short_repr
@@ -231,6 +240,10 @@ class RaceState:
             raise StoreError("it is damaged: there are scores of arms that do not exist")
         if not past.all_within(self.game.bounds):
             raise StoreError("it is damaged: there are scores out of bounds")
+        if self.settings.on_error != "disqualify" and (lost := past.disqualifying()):
+            number = min(lost)
+            where = f"round {number} has no score of arm {self.arms.names[min(lost[number])]}"
+            raise StoreError(f"it is damaged: {where}, and it was run with on_error={self.settings.on_error!r}")
         n_rounds = max(0, whole - self.settings.rounds_in_flight)
         if items_after is None:
             for number in range(1, n_rounds + 1):
@@ -254,7 +267,7 @@ class RaceState:
         """Play the first rounds all at once."""
         self.disqualified += replay(self.game, past, past.disqualifying(), n_rounds, self.transform)
         if self.game.n_rounds != n_rounds or (self.game.counts > past.counts(n_rounds, self.game.n_arms)).any():
-            raise StoreError("it is damaged: scores are missing")
+            raise StoreError(SCORES_MISSING)
         self.record = past.first_rounds(n_rounds)
         self.n_opened = n_rounds
         self.spent = past.n_asked(n_rounds, self.settings.group_sizes)

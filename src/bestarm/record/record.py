@@ -219,6 +219,10 @@ class Record:
         for number, arm, score, failure in rows:
             if not isinstance(failure, str | None):
                 raise RecordError("there are failures that are no text")
+            if failure == "" and score is not None:
+                raise RecordError(
+                    f"the failure beside the score of round {number} is an empty text: None is no failure"
+                )
             if score is None or failure is not None:
                 self.add_failure(number, arm, decode_failure(failure or UNKNOWN, scored=score is not None))
 

@@ -18,6 +18,8 @@ from bestarm.record.settings import RaceSettings, weighing_sizes
 
 BLOCK = 2048  # rounds that are brought into the form of a table at a time, at most
 CELLS_OF_TABLE = 2**20  # of such a table, at most
+OR_DECIDES = "or its comparison decides differently now"  # a user's own may have been changed
+SCORES_MISSING = f"it is damaged: scores are missing, {OR_DECIDES}"
 Failures = Mapping[int, Mapping[int, Failure]]  # by round and arm: who failed and has no score
 
 
@@ -70,7 +72,7 @@ def tell_round(
     if wanted != arms:
         places = {arm: place for place, arm in enumerate(arms)}
         if missing := [arm for arm in wanted if arm not in places]:
-            raise StoreError(f"it is damaged: scores of arm {missing[0]} are missing")
+            raise StoreError(f"it is damaged: scores of arm {missing[0]} are missing, {OR_DECIDES}")
         told = told[[places[arm] for arm in wanted]]
     if game.shrinks:
         game.tell(told)
@@ -132,7 +134,7 @@ def _play(game: Game, record: Record, last: int, transform: RewardTransform, gon
             scores = record.dense(first, min(last, first + together - 1), game.n_arms, blank)
             game.play(transform.rewards(scores, first))
             if game.n_queries > record.n_rows(game.n_rounds):  # a file may promise rounds that it does not hold
-                raise StoreError("it is damaged: scores are missing")
+                raise StoreError(SCORES_MISSING)
         else:
             tell_round(game, record.arms(first), record.scores(first), transform, gone)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from bestarm.algorithms import Algorithm, Elimination
 from bestarm.errors import StoreError
-from bestarm.record.record import Record, RoundRow, ScoreRow
+from bestarm.record.record import Record, RecordError, RoundRow, ScoreRow
 from bestarm.record.settings import FORMAT, check_plain, migrate
 from bestarm.text import one_line, short_repr
 
@@ -33,10 +33,14 @@ class Store(Protocol):
     A score counts only after `save` has returned, so what it was given must be durable then. The text form of a store
     is what messages call it. When something goes wrong, raise `bestarm.StoreError`. A method ``drop_failures(first)``
     may forget the rows without a score from a round on: it is needed to continue a race that an outage has ended.
+
+    While one race uses a store, refuse a second one with `bestarm.StoreError`: both would write the same rounds. One
+    object may be given to several races in a row, so `load` may follow `close` of the race before: open it again, or
+    raise `bestarm.StoreError`.
     """
 
     def load(self) -> StoredRace | None:
-        """The race that is kept here, or None if there is none yet."""
+        """The race that is kept here, or None if there is none yet. `Record.of_rows` takes rows in any order."""
         ...
 
     def create(self, settings: dict[str, Any], arms: Sequence[str]) -> None:
@@ -48,7 +52,11 @@ class Store(Protocol):
         ...
 
     def save(self, rounds: Sequence[RoundRow], scores: Sequence[ScoreRow]) -> None:
-        """Keep rounds that are new, and scores: all of them or none."""
+        """Keep rounds that are new, and scores: all of them or none.
+
+        No row that was kept comes again, except those that ``drop_failures`` has forgotten; rows of a call that raised
+        were not kept, and may come again.
+        """
         ...
 
     def save_eliminations(self, eliminations: Iterable[Elimination[int]]) -> None:
@@ -58,6 +66,24 @@ class Store(Protocol):
     def close(self) -> None:
         """Close what is held open."""
         ...
+
+
+def load_race(store: Store) -> StoredRace | None:
+    """The race in a store; StoreError for rows that no race has written, and for what is no stored race."""
+    try:
+        stored: Any = store.load()
+    except RecordError as error:
+        raise StoreError(f"the race in {store} cannot be continued: it is damaged: {one_line(error)}") from error
+    if stored is None:
+        return None
+    what = "None or a bestarm.racing.StoredRace of settings (a dict), names of arms and a Record"
+    if not isinstance(stored, StoredRace):
+        raise StoreError(f"{store}: load must return {what}, got {short_repr(stored)}")
+    parts = {"settings": dict, "arms": tuple | list, "record": Record}
+    for name, kind in parts.items():
+        if not isinstance(part := getattr(stored, name), kind):
+            raise StoreError(f"{store}: load must return {what}, got {name}={short_repr(part)}")
+    return stored
 
 
 def check_stored(where: object, settings: dict[str, Any]) -> dict[str, Any]:
