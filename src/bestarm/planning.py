@@ -151,14 +151,14 @@ class Plan:
             names = " and ".join(map(name_of, [self.best, *self.twins]))
             yield f"{names} have the same score on every item of the pilot, which cannot tell how they differ."
         if self.answered < USUALLY:
-            yield self._unanswered()
+            yield self._races_without_answer()
         if math.isfinite(self.range[1]) and _rounded(self.range[0]) != _rounded(self.range[1]):
             known = f"as far as {self.pilot_items:,} items can tell"
             yield f"Four of five such races take that many, {known}.{self._narrower()}"
         if len(self.rules) > 1:
             yield f"With different items for each arm: {_between(self.rules[1])}."
 
-    def _unanswered(self) -> str:
+    def _races_without_answer(self) -> str:
         """How many races have no answer, and what would change it."""
         share = "Nearly all such races" if self.answered < 0.005 else f"{1 - self.answered:.0%} of such races"
         epsilon = "an epsilon (how far from the best is good enough)"

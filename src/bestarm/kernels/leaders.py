@@ -283,7 +283,7 @@ class Wager(NamedTuple):
 
 
 @part
-def _grow(wealth, totals, shifts, wager, cap, kept, added):
+def _grow_wealth(wealth, totals, shifts, wager, cap, kept, added):
     """Multiply the wealth by ``1 + lambda (gain - y)`` for each shift, with which the null mean ``y`` falls.
 
     Before that a share of the total before this round is spread: ``kept`` of the wealth stays, ``added`` of the total
@@ -371,7 +371,7 @@ def _replay_on_leaders(row, t, entry, column_of, past, leaders, shifted, rule):
                 squares = gain * gain if k == 0 else squares
             n_left[a] = _possible(n_left[a], y, fall, shifts)
             wager = Wager(bet, gain, y, fall)
-            _grow(wealth[a, k], totals[a], shifts, wager, rule.cap, 1.0 - share, share * weights[k])
+            _grow_wealth(wealth[a, k], totals[a], shifts, wager, rule.cap, 1.0 - share, share * weights[k])
         risked[a] += squares
 
 
@@ -391,7 +391,7 @@ def _replay_on_pair(row, t, awake, asleep, column_of, pair_bets, shifted, rule):
         for s in range(shifts.size):
             totals[a, 1, s] = asleep
         for k in range(awake):
-            _grow(wealth[a, k], totals[a], shifts, Wager(pair_bets[k], gain, y, stretch), rule.cap, 1.0, 0.0)
+            _grow_wealth(wealth[a, k], totals[a], shifts, Wager(pair_bets[k], gain, y, stretch), rule.cap, 1.0, 0.0)
 
 
 @part

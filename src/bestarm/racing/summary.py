@@ -90,7 +90,7 @@ def _shapes(state: RaceState, outcome: RaceOutcome) -> tuple[Shape[Any], ...]:
     if not state.game.guarantee.nearly_gaussian or n_rounds == 0:
         return ()
     scores = state.record.by_arm(n_rounds, state.game.n_arms)
-    return shapes_of(outcome.compared(n_rounds), scores, state.arms.labels)
+    return shapes_of(outcome.deciding_pairs(n_rounds), scores, state.arms.labels)
 
 
 def warn_of(result: RaceResult[Any], game: Game) -> None:

@@ -31,12 +31,12 @@ def encode(value: Any) -> Any:
     """Frozen settings as plain values; their class under ``type``."""
     if is_dataclass(value) and not isinstance(value, type):
         inner = {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.init}
-        return _kind(value) | inner
+        return _type_of(value) | inner
     if isinstance(value, np.ndarray | tuple | list):
         return [encode(part) for part in value]
     if isinstance(value, np.generic):
         return value.item()
-    return value if isinstance(value, str | int | float | None) else _kind(value)
+    return value if isinstance(value, str | int | float | None) else _type_of(value)
 
 
 def find_unstorable(value: Any) -> str | None:
@@ -53,7 +53,7 @@ def find_unstorable(value: Any) -> str | None:
     return None
 
 
-def _kind(value: Any) -> dict[str, Any]:
+def _type_of(value: Any) -> dict[str, Any]:
     """The class of a value; a user's own may have the same name as one of bestarm's."""
     own = {} if type(value).__module__.startswith("bestarm.") else {"own": True}
     return {"type": type(value).__name__} | own

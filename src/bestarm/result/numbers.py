@@ -44,7 +44,7 @@ class Format:
         """A number with its unit, in a sentence."""
         return self._with_unit(self.number(value))
 
-    def at_least(self, value: float) -> str:
+    def rounded_down(self, value: float) -> str:
         """A lower limit with its unit, rounded down."""
         step = 10.0**-self.decimals * self.size
         return self.amount(math.floor(value / step + 1e-9) * step)

@@ -50,7 +50,7 @@ class RaceOutcome:
             failures.setdefault(out.round, {})[out.arm] = out.failure
         return failures
 
-    def compared(self, n_rounds: int) -> list[tuple[int, int, int]]:
+    def deciding_pairs(self, n_rounds: int) -> list[tuple[int, int, int]]:
         """The pairs that decided something: who left, against whom, in which round; at the end the closest rival."""
         pairs = [(out.arm, out.by, out.round) for out in self.eliminations]
         if self.leader is not None and len(self.candidates) > 1:

@@ -144,7 +144,7 @@ def _gaps(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[s
         else:
             said.append(f"{name} {amount}" if k and rivals[0].behind >= 0.0 else f"{name} is {amount} behind")
     if len(rivals) > named:
-        said.append(f"the other {len(rivals) - named:,} at least {form.at_least(rivals[named].behind)}")
+        said.append(f"the other {len(rivals) - named:,} at least {form.rounded_down(rivals[named].behind)}")
     return said
 
 
@@ -154,7 +154,7 @@ def _wins(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[s
     amounts = [form.amount(rival.behind) for rival in rivals[:named]]
     said = [f"{amount} against {name_of(rival.arm)}" for amount, rival in zip(amounts, rivals, strict=False)]
     if len(rivals) > named:
-        said.append(f"at least {form.at_least(rivals[named].behind)} against the other {len(rivals) - named:,}")
+        said.append(f"at least {form.rounded_down(rivals[named].behind)} against the other {len(rivals) - named:,}")
     return [f"Items won minus lost: {said[0]}", *said[1:]]
 
 

@@ -97,7 +97,7 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
     elif isinstance(column, str | bytes | Mapping | set | frozenset) or not hasattr(column, "__iter__"):
         raise ValueError(f"column {short(name)!r} must hold one score for each row, got {short_repr(values)}")
     cells = as_list(column)
-    flags = flags_of(cells)
+    flags = scores_of_booleans(cells)
     if flags is not None:
         return flags
     if any(map(is_flag, cells)):  # then a cell that is neither a flag nor a number is named first
@@ -107,7 +107,7 @@ def column_scores(values: Any, name: str) -> NDArray[np.float64]:
     return np.array([_to_score(cell, row, name) for row, cell in enumerate(cells, start=1)], dtype=np.float64)
 
 
-def flags_of(cells: Sequence[Any]) -> NDArray[np.float64] | None:
+def scores_of_booleans(cells: Sequence[Any]) -> NDArray[np.float64] | None:
     """The scores 1 and 0 of a column of True and False, as texts or not; NaN where they are missing.
 
     None if any cell is something else.
