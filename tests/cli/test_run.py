@@ -138,7 +138,7 @@ def test_a_failed_evaluation_ends_with_4_and_names_arm_and_item(run: Cli) -> Non
     assert (ended.exit_code, ended.stdout) == (4, "")
     (line,) = ended.stderr.splitlines()
     assert line.startswith("error: evaluate('low', '")
-    assert line.endswith("ValueError: no licence for low")
+    assert line.endswith("ValueError: no licence for low (see --retries and --on-error)")
     ended = run("--on-error", "disqualify", "--json", function="bench:broken_high")
     assert (ended.exit_code, json.loads(ended.stdout)["best"]) == (0, "mid")
 

@@ -406,7 +406,7 @@ def test_examples_run(cli: Cli, commands: Cli, example: str, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["table", "commands", "run", "plan", "limit", "show", "resume", "report"])
 def test_commands_of_the_readme_have_examples_exit_codes_and_json(cli: Cli, name: str) -> None:
-    assert "All of these take `--json`, and `--help` has examples." in README
+    assert "All of these take `--json`, `--all` (every arm) and `--explain`, and `--help` has examples." in README
     assert name in {shlex.split(example)[1] for example in FROM_README}
     text = words_of(cli(name, "--help").stdout)
     own = [example for example in FROM_HELP if shlex.split(example)[1] == name]

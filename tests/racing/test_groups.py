@@ -301,7 +301,7 @@ def test_a_column_of_a_file_holds_the_groups(cli: Cli, tmp_path: Path, ending: s
     assert (ended.exit_code, plain["best"], plain["n_evaluations"]) == (0, expected.best, expected.n_evaluations)
     assert tuple(plain["settings"]["group_sizes"]) == expected.settings.group_sizes
     shown = " ".join(cli("table", path, *words).stdout.split())
-    assert "Holds if other scores stay in [" in shown
+    assert "Holds if new items score in [" in shown
     assert "and these groups are a random sample." in shown
 
 

@@ -137,7 +137,7 @@ def test_the_range_of_a_table_is_an_assumption_for_other_items() -> None:
     assert "if their scores stay" not in given.explain()
     assert told(own) == told(given)
     for_law = bestarm.race_table(rows)
-    assert f"Holds if other scores stay in [{low:g}, {high:g}] and these items" in str(for_law)
+    assert f"Holds if new items score in [{low:g}, {high:g}] and these items" in str(for_law)
     assert "if scores stay within" not in bestarm.race_table(rows, bounds=(low, high)).explain()
     assert f", if scores stay within [{low:g}, {high:g}]." in for_law.explain()
 

@@ -53,7 +53,9 @@ def test_outliers_do_not_decide() -> None:
 def test_what_is_said_of_wins() -> None:
     options: dict[str, Any] = {"arms": ["a", "b", "c"], "lower_is_better": True, "criterion": "wins", "live": True}
     result = bestarm.race_table(times(), target="items", **options)
-    assert result.verdict.startswith("BEST: b   (95% confidence, these 400 items, by wins)\na loses to it on ")
+    assert result.verdict.startswith(
+        "BEST: b   (95% confidence, these 400 items, by wins, lower is better)\nItems won minus lost: "
+    )
     said = " ".join(result.explain().split())
     assert (
         "b is better than every other arm more often than worse on these 400 items as scored here with probability at "

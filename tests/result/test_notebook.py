@@ -1,5 +1,6 @@
 """The live display in a notebook: a kernel runs its cells, and the outputs of the cells are looked at."""
 
+import base64
 import os
 import sys
 from collections.abc import Mapping
@@ -37,11 +38,17 @@ with live.display(bestarm.Race(["a", "b"]).standing, True):
 """
 SHORT = """
 live.DELAY = 3600.0
-bestarm.race(score, arms=["a", "b"], items=range(20), bounds=(0, 1)).best
+bestarm.race(score, arms=["a", "b"], items=range(20), bounds=(0, 1), target="items").best
 """
 QUIET = """
 live.DELAY = 0.0
-bestarm.race(score, arms=["a", "b"], items=range(20), bounds=(0, 1), progress=False).best
+bestarm.race(score, arms=["a", "b"], items=range(20), bounds=(0, 1), target="items", progress=False).best
+"""
+RESULT = """
+result
+"""
+PICTURE = """
+result.plot()
 """
 
 
@@ -55,7 +62,7 @@ class Ran(NamedTuple):
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The notebook, run by an interpreter that has this bestarm first on its path, and none of the user's settings."""
-    cells = [nbformat.v4.new_code_cell(source) for source in (LONG, NOTICE, SHORT, QUIET)]
+    cells = [nbformat.v4.new_code_cell(source) for source in (LONG, NOTICE, SHORT, QUIET, RESULT, PICTURE)]
     client = NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=120, kernel_name="python3")
     shown: list[list[tuple[str, Mapping[str, str]]]] = [[] for _ in cells]
     process = client.process_message
@@ -86,6 +93,8 @@ def test_the_display_is_updated_in_place_and_nothing_is_left_of_it(ran: Ran) -> 
     assert {kind for kind, _ in updates} == {"update_display_data"}
     *pictures, last = [data for _, data in [first, *updates]]
     assert len(pictures) > 10
+    compiling = "preparing compiled code"  # comes first where nothing is compiled yet
+    pictures = [data for data in pictures if not data.get("text/plain", "").startswith(compiling)]
     for data in pictures:
         assert list(data) == ["text/plain"]
         assert data["text/plain"].startswith("evaluations  ")
@@ -110,3 +119,16 @@ def test_nothing_is_shown_of(cell: int, ran: Ran) -> None:
     outputs = ran.outputs[cell]
     assert [output["output_type"] for output in outputs] == ["stream", "execute_result"]
     assert texts(outputs) == ["printed meanwhile\n", "'a'"]
+
+
+def test_a_result_shows_verdict_table_and_picture_and_nothing_twice(ran: Ran) -> None:
+    (output,) = ran.outputs[4]
+    assert output["output_type"] == "execute_result"
+    page = output["data"]["text/html"]
+    assert "UNDECIDED: a or b" in page
+    assert page.count("<table>") == page.count("<svg ") == 1
+
+
+def test_a_picture_shows_itself_without_any_magic(ran: Ran) -> None:
+    (output,) = ran.outputs[5]
+    assert base64.b64decode(output["data"]["image/png"]).startswith(b"\x89PNG")

@@ -239,7 +239,7 @@ def test_the_tables_of_the_page_have_every_arm_and_number(case: str) -> None:
                 shown = "lost − won" if case == "wins" else "behind"
                 assert_shown(numbers[shown], wins if case == "wins" else statistics.fmean(leads))
         out = record.status in ("out", "disqualified")
-        assert (row[""] == record.status) == out
+        assert (row[""] == record.status) == (out and case != "exact")  # where the ranks say it all
 
 
 def escaped(name: str) -> str:

@@ -188,10 +188,10 @@ def test_an_own_game_can_do_without_arms_that_fail(rounds_in_flight: int, tmp_pa
         more: dict[str, Any] = {"on_error": "disqualify", "store": tmp_path / "race.sqlite", "max_evaluations": limit}
         return race(Forgiving(), fails, rounds_in_flight=rounds_in_flight, **more)
 
-    assert run(18).counts.tolist()[1] == 4
+    assert run(18).game.counts.tolist()[1] == 4
     result = run(40)
     assert [failed.arm for failed in result.disqualified] == ["mid"]
-    assert result.counts[1] == 4  # what was in flight when it failed does not count
+    assert result.game.counts[1] == 4  # what was in flight when it failed does not count
     assert result.counts[0] == result.counts[2] == result.n_rounds > 10
 
 
