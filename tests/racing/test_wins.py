@@ -62,7 +62,7 @@ def test_what_is_said_of_wins() -> None:
         "least 0.95, if any arm beats all others. On items like these "
     ) in said
     assert "This assumes that the items come in random order" in said
-    assert "Holds if one arm beats all others and items come in random order." in str(result)
+    assert "Holds if some arm beats every other one and items come in random order." in str(result)
     assert "lost − won" in str(result)
     for_law = bestarm.race_table(times(), **options)
     assert for_law.verdict.startswith("BEST: b   (95% confidence, items like these, by wins)\n")

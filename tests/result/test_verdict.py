@@ -318,7 +318,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
             "Interrupted: high leads by 0.4; the other may be up to 0.062 better.",
         ],
         [
-            "Next: continue the race (the same call with its store), or accept the leader, at most 0.062 worse than "
+            "Next: continue the race, if it was given a store, or accept the leader, at most 0.062 worse than "
             "the best (epsilon 0.062).",
             "35 evaluations in 12 rounds.",
             "Holds if scores lie in [0, 1] and these items are a random sample.",
@@ -384,7 +384,7 @@ CASES: dict[str, tuple[Callable[[Race], Any], list[str], list[str]]] = {
                 "If no arm can ever be evaluated on its item, begin another race with on_error='worst', or "
                 "without the item."
             ),
-            "Next: continue the race (the same call with its store).",
+            "Next: continue the race, if it was given a store.",
             "18 evaluations in 5 rounds.",
             "Holds if scores lie in [0, 1] and items are independent and alike.",
         ],

@@ -116,10 +116,9 @@ def race(  # noqa: PLR0913 - the one place where all options are said and descri
     epsilon : stop once the leader is shown to be at most this far from the best
     indifference_zone : assume that the best leads by at least this much; if it does not, nothing is guaranteed.
         Smaller leads are not told apart, so that races between equal arms end
-    target : what the answer is about, for a sequence of items. ``"items"``: the mean over them, of the scores as they
-        come out here; the default with bounds, which it needs. ``"population"``: the law that they are a random sample
-        of; the default without bounds. If the items run out first, that is undecided. ``result.for_population`` is
-        there for both
+    target : what the answer is about, for a sequence of items. ``"population"``, unless given: the law that they are a
+        random sample of; if the items run out first, the race is undecided. ``"items"``: the mean over them, of the
+        scores as they come out here, which needs bounds or wins. ``result.for_population`` is there for both
     replace : draw from the sequence with replacement, and evaluate an item anew each time: for scores that differ when
         an evaluation is repeated (sampled answers, times). The answer is about the expected scores on these items
     groups : where items of one document, template or author are not independent of each other: the group of each item
@@ -327,7 +326,8 @@ def _leaderboard(
     record = Record.of_table(rounds.scores[order], counts, [rounds.items[row][:LONGEST_TEXT] for row in order])
     if table.groups is None:
         _note_gaps(record, gaps[order])
-    means = table.scores.mean(axis=0)
+    like_these = result.target == "population"  # in which all groups count the same
+    means = (rounds if like_these else table).scores.mean(axis=0)
     whole = replace(result, record=record, n_rounds=n_rounds, counts=counts, means=means, complete=True)
     if result.target == "items" and result.guarantee.criterion == "mean":
         whole = replace(whole, reason=Reason.ALL_ITEMS_USED, outcome=_exact_outcome(whole))

@@ -13,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bestarm.result.history import EvidenceHistory, pictures_of
 from bestarm.result.numbers import lead_format
@@ -142,6 +142,8 @@ def _label_axes(panel: Axes, result: "RaceResult[Any]", out_at: float, n_more: i
     panel.yaxis.set_minor_locator(NullLocator())
     panel.yaxis.set_major_formatter(FuncFormatter(_evidence_label))
     panel.xaxis.set_minor_locator(NullLocator())
+    if panel.get_xscale() == "linear":
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     note = f"out: {out_at:,.4g} to 1 against"
     panel.annotate(

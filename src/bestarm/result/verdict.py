@@ -199,7 +199,7 @@ def next_step(result: "RaceResult[Any]") -> str | None:
     elif result.reason is Reason.RAN_OUT_OF_ITEMS:
         ways.append("more items")
     elif result.reason in (Reason.INTERRUPTED, Reason.OUTAGE) and result.n_rounds:
-        ways.append("continue the race (the same call with its store)")
+        ways.append("continue the race, if it was given a store")
     bound = bound_text(result, result.regret_bound)
     if ways and bound is not None and result.guarantee.criterion == "mean":
         ways.append(f"accept the leader, at most {bound} worse than the best (epsilon {bound})")
