@@ -51,8 +51,8 @@ HELP = {
     "score_column": "For a long table: the column that holds the scores, if its name does not say so.",
     "seed": "Seed for the order of the items, or for fresh seeds.",
     "store": "Save the race in this SQLite file, or continue the one in it.",
-    "target": "What the answer is about: the population that the items are a random sample of (the default), or the items "
-    "themselves, which needs bounds or --criterion wins.",
+    "target": "What the answer is about: the population that the items are a random sample of (the default), or the "
+    "items themselves, which needs bounds or --criterion wins.",
     "timeout": "Seconds after which a program is killed; with --score time it counts as that long.",
     "workers": "Processes that evaluate in parallel; they end with the race.",
 }
