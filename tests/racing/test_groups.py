@@ -494,3 +494,21 @@ def test_a_mapping_says_the_group_of_each_item() -> None:
     named = {str(k + 1): k // 3 for k in range(30)}  # the rows of a table are numbered from 1
     table = bestarm.race_table(rows, groups=named, bounds=(0, 1))
     assert table.settings.group_sizes == (3,) * 10
+
+
+def test_means_of_groups_stay_within_the_range_of_their_scores() -> None:
+    rows = np.random.default_rng(0).integers(0, 2, (90, 2)) * 0.1
+    rows[::3] = rows[1::3] = rows[2::3]  # the mean of three times 0.1 is larger, by rounding
+    result = bestarm.race_table(rows, arms=["a", "b"], groups=[k // 3 for k in range(90)])
+    assert result.scores.max() == 0.1
+
+
+def test_a_grouped_leaderboard_ranks_by_the_means_that_it_shows() -> None:
+    groups = [0] * 60 + list(range(1, 41))
+    rows = np.random.default_rng(1).random((100, 2)) * 0.1
+    rows[:60, 0] += 0.8  # the first is better in the one large group, the second in most groups
+    rows[60:, 1] += 0.8
+    result = bestarm.race_table(rows, arms=["large", "many"], groups=groups)
+    assert result.means[1] > result.means[0]
+    assert [record.arm for record in result.records] == ["many", "large"]
+    assert result["large"].behind == pytest.approx(result.means[1] - result.means[0])

@@ -610,3 +610,7 @@ def test_a_race_that_is_shown_says_it_too_unless_its_command_does(command: bool,
         with live.display(look, False):
             KERNELS.info("compiling something")
     assert "".join(screen.text).count("preparing") == 1
+
+
+def test_a_unit_that_looks_like_markup_is_shown_as_it_is() -> None:
+    assert any("[/]" in line for line in lines_of(replace(RACE, unit="[/]")))

@@ -593,3 +593,39 @@ def test_verdicts_of_any_names_are_broken_at_80_columns(race: Race, wide: str) -
     for budget in (None, 12):
         result = race(lambda arm, item: 0.1 * names.index(arm) ** 2, names, max_evaluations=budget)
         assert max(map(cell_len, str(result).splitlines())) <= 80
+
+
+# --- found by an attack ----------------------------------------------------------------------------------------------
+
+
+def test_a_tie_for_the_first_rank_of_a_leaderboard_is_level_and_counts_as_a_rival() -> None:
+    rng = np.random.default_rng(4)
+    scores = np.round(rng.random(60), 1)
+    columns = [scores, rng.permutation(scores), np.round(rng.random(60) * 0.9, 1)]
+    result = bestarm.race_table(np.column_stack(columns), arms=list("abc"))
+    assert len(result.candidates) == 3
+    assert result.verdict.splitlines()[1].startswith("a and b are level; another may be up to ")
+
+
+def test_a_leader_that_is_behind_on_shared_items_is_said_to_be() -> None:
+    rows = np.round(np.random.default_rng(5).random((60, 4)), 1)
+    for seed in range(40):
+        second = bestarm.race_table(rows, seed=seed, criterion="wins", max_evaluations=24).verdict.splitlines()[1]
+        assert "leads by -" not in second
+        assert " may be " in second
+
+
+@pytest.mark.parametrize("unit", [1e-13, 1.0, 1e6])
+def test_an_exact_answer_does_not_depend_on_the_unit_of_the_scores(unit: float) -> None:
+    rows = np.random.default_rng(0).random((60, 3))
+    rows[:, 1] = rows[:, 0] + 1e-6
+    result = bestarm.race_table(unit * rows[:, :2], arms=["a", "b"], target="items")
+    assert result.candidates == ("b",)
+
+
+def test_bounds_are_told_apart_in_the_small_print() -> None:
+    rows = 1e8 + np.random.default_rng(0).random((60, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bestarm.AssumptionWarning)
+        result = bestarm.race_table(rows, bounds=(1e8, 1e8 + 10))
+    assert "lie in [100000000, 100000010]" in str(result)

@@ -338,7 +338,7 @@ def _leaderboard(
 def _exact_outcome(result: RaceResult[str]) -> RaceOutcome:
     """Who has the best mean over all rows of a table: nobody needs to be beaten for that."""
     rewards = -result.means if result.settings.lower_is_better else result.means
-    ties = np.flatnonzero(rewards >= rewards.max() - SAME * max(1.0, float(np.abs(rewards).max())))
+    ties = np.flatnonzero(rewards >= rewards.max() - SAME * float(np.abs(rewards).max()))
     return RaceOutcome(int(ties[0]), tuple(ties.tolist()), (), (), None)
 
 

@@ -76,7 +76,7 @@ def draw_evidence(panel: Axes, result: "RaceResult[Any]", history: EvidenceHisto
         other = SOFT if arm in result.outcome.candidates else GREY
         colour, wide = coloured.get(arm, other), 2.4 if first else 1.5 if arm in coloured else 0.8
         panel.plot(history.rounds[known], curve[known], color=colour, linewidth=wide, zorder=2 + wide)
-        if curve[known][-1] >= out_at:
+        if history.shares[known, arm][-1] >= 1.0:
             panel.plot(history.rounds[known][-1], out_at, "o", markersize=4, color=colour, zorder=5)
     panel.axhline(out_at, color=INK, linewidth=0.9)
     early = min((out.round for out in result.outcome.eliminations), default=last) < EARLY * last

@@ -1,5 +1,6 @@
 """How the evidence against each arm grew while a race ran, by playing its record again."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ def evidence_history(result: "RaceResult[Any]") -> EvidenceHistory | None:
     """Play the race again and look at the evidence on the way; None where its algorithm has none."""
     game, n_arms = result.new_game(), len(result.arms)
     last = result.game.n_rounds  # a complete table has more rounds than its race
-    if last == 0 or game.evidence() is None:
+    if last == 0 or math.isnan(result.delta) or game.evidence() is None:
         return None
     n_points = max(2, min(POINTS, CELLS // n_arms))
     exits = [out.round for out in result.game.eliminations]

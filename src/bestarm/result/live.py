@@ -117,7 +117,7 @@ def _front(now: Standing, width: int) -> "Table":
     arms.add_column(no_wrap=True, overflow="ellipsis")
     arms.add_column(no_wrap=True)
     for name, behind in _behind(now, longest=max(12, width - 45)):
-        arms.add_row(Text(name, "bold" if behind == LEADS else ""), behind)
+        arms.add_row(Text(name, "bold" if behind == LEADS else ""), Text(behind))
     return arms
 
 

@@ -160,7 +160,8 @@ def _wins(result: "RaceResult[Any]", rivals: Sequence[ArmRecord[Any]]) -> list[s
 
 def _open_question(result: "RaceResult[Any]") -> str:
     """Who leads by how much, and how much better another candidate can still be."""
-    leader, rivals = name_of(result.leader), [record for record in result.records[1:] if record.status == "candidate"]
+    leader, rivals = name_of(result.leader), [record for record in result.records if record.status == "candidate"]
+    rivals.sort(key=lambda rival: (math.isnan(rival.behind), rival.behind))
     if not rivals:
         return f"{leader} is the only one left."
     bound = bound_text(result, result.regret_bound)
@@ -176,6 +177,9 @@ def _lead(result: "RaceResult[Any]", rival: ArmRecord[Any]) -> str:
     if math.isnan(rival.behind):
         return f"{leader} leads"
     level = form.number(rival.behind) == form.number(0.0)
+    if rival.behind < 0.0 and not level:
+        ahead = f"{form.amount(-rival.behind)} ahead on the items that both share"
+        return f"{leader} leads, {name_of(rival.arm)} is {ahead}"
     return f"{leader} and {name_of(rival.arm)} are level" if level else f"{leader} leads by {form.amount(rival.behind)}"
 
 
@@ -241,9 +245,10 @@ def conditions(result: "RaceResult[Any]") -> list[str]:
     if result.exact:
         return said
     if result.bounds is not None and promise.criterion == "mean":
-        low, high = result.bounds
+        digits = next((n for n in (6, 12) if len({f"{bound:.{n}g}" for bound in result.bounds}) == 2), 17)
+        low, high = (f"{bound:.{digits}g}" for bound in result.bounds)
         beyond = settings.own_range and result.target == "population"  # the range of a table that is known
-        said.append(f"{'new items score' if beyond else 'scores lie'} in [{low:g}, {high:g}]")
+        said.append(f"{'new items score' if beyond else 'scores lie'} in [{low}, {high}]")
     elif promise.criterion == "wins":
         said.append("some arm beats every other one")
     elif promise.nearly_gaussian:

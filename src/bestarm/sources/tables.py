@@ -219,7 +219,8 @@ def by_group(table: ScoreTable) -> tuple[ScoreTable, tuple[int, ...] | None]:
     if table.groups is None:
         return table, None
     places = members(table.groups)
-    means = np.array([table.scores[part].mean(axis=0) for part in places.values()])
+    parts = [table.scores[part] for part in places.values()]
+    means = np.array([np.clip(part.mean(axis=0), part.min(axis=0), part.max(axis=0)) for part in parts])  # not beyond
     sizes = tuple(len(part) for part in places.values())
     return ScoreTable(table.arms, tuple(map(str, places)), means), sizes
 
