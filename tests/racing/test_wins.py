@@ -66,7 +66,7 @@ def test_what_is_said_of_wins() -> None:
     assert "lost − won" in str(result)
     for_law = bestarm.race_table(times(), **options)
     assert for_law.verdict.startswith("BEST: b   (95% confidence, items like these, by wins, lower is better)\n")
-    assert "Holds if one arm beats all others and these items are a random sample." in str(for_law)
+    assert "Holds if some arm beats every other one and these items are a random sample." in str(for_law)
     plain = json.loads(result.to_json())
     assert plain["settings"]["algorithm"]["comparison"]["type"] == "Wins"
     short = bestarm.race_table(times(), max_evaluations=60, delta=1e-6, **options)
