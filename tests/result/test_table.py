@@ -224,11 +224,13 @@ def test_missing_cells_of_a_table_count_as_worst_or_their_rows_go(missing: str) 
     )
 
 
-def test_groups_count_their_items_and_a_leaderboard_weighs_all_rows_alike(race: Race) -> None:
+def test_means_of_a_leaderboard_are_those_of_its_target(race: Race) -> None:
     result = race(groups=[k // 4 for k in range(1000)])
     assert [record.n_items % 4 for record in result.records] == [0, 0, 0]
     assert f" {result.records[0].n_items} " in f"{result.table()} ".replace("\n", " ")
     rows, groups = scores(3, 90, 0.1), [min(k, 40) for k in range(90)]
-    whole = board(rows, groups=groups, bounds=(0, 1))
-    for record in whole.records:
-        assert record.mean == pytest.approx(rows[:, int(record.arm.split()[1])].mean(), rel=1e-12)
+    by_group = np.array([rows[np.equal(groups, group)].mean(axis=0) for group in range(41)])
+    for target, averaged in (("items", rows), ("population", by_group)):  # of a population all groups count the same
+        whole = board(rows, groups=groups, bounds=(0, 1), target=target)
+        for record in whole.records:
+            assert record.mean == pytest.approx(averaged[:, int(record.arm.split()[1])].mean(), rel=1e-12)
