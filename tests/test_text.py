@@ -28,7 +28,17 @@ from bestarm.comparisons import StudentMixture
 from bestarm.planning import PlannedRule
 from bestarm.result.live import Standing, one_line, picture
 from bestarm.result.outcome import FailureCount
-from bestarm.text import LONGEST_DESCRIPTION, RULES, Target, cut_short, in_ascii, join_arm_names, sanitize, short_repr
+from bestarm.text import (
+    LONGEST_DESCRIPTION,
+    RULES,
+    Target,
+    cut_short,
+    distinct_names,
+    in_ascii,
+    join_arm_names,
+    sanitize,
+    short_repr,
+)
 
 CUT: tuple[Target, ...] = ("name", "failure", "message", "page")
 OFTEN = "\x00\x1b\x9b\n\t\r\u202e\u200d\u200d\ud800\U000e0041=+\u0301\u0301\u0301\u0301\ufe0f\U000e0100\u3164\u034féa "
@@ -335,3 +345,12 @@ def test_failures_are_short_before_they_are_stored(folder: Path) -> None:
     (failed,) = result(folder).disqualified
     assert len(failed.failure) <= 500
     assert re.search(r"failed: ValueError: \\x1b\[2Jx+… \[50,\d+ characters, [0-9a-f]{8}\] …x+\\u202e$", failed.failure)
+
+
+def test_names_that_would_look_alike_begin_where_they_differ() -> None:
+    long = [f"organisation/a-model-of-ours-{size}B-instruct-with-retrieval" for size in (405, 70)]
+    assert len(set(distinct_names([*long, "b"], 20))) == 3
+    assert [name[:1] for name in distinct_names(long, 20)] == ["…", "…"]
+    assert max(map(len, distinct_names(long, 20))) <= 20
+    same = ["x" * 40, "x" * 40]
+    assert distinct_names(same, 20) == [distinct_names(same, 20)[0]] * 2  # what is the same stays the same

@@ -629,3 +629,9 @@ def test_bounds_are_told_apart_in_the_small_print() -> None:
         warnings.simplefilter("ignore", bestarm.AssumptionWarning)
         result = bestarm.race_table(rows, bounds=(1e8, 1e8 + 10))
     assert "lie in [100000000, 100000010]" in str(result)
+
+
+def test_by_wins_the_closest_are_named_and_the_others_at_least(race: Race) -> None:
+    result = race(evaluate=level_of(6, 0.1), arms=range(6), criterion="wins", bounds=None)
+    second = result.verdict.splitlines()[1]
+    assert second == "Items won minus lost: 100% against 1, 100% against 2, at least 100% against the other 3."
