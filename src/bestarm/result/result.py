@@ -144,7 +144,7 @@ class RaceResult(Generic[Arm]):
 
     @cached_property
     def breakdown(self) -> Breakdown | None:
-        """None, or that every evaluation of a round failed, or more than half of all: the verdict begins with it."""
+        """None, or that every evaluation of a round failed, or more than half of all; results warn of it."""
         return breakdown_of(self.record)
 
     @property
